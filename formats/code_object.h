@@ -46,6 +46,7 @@ inline constexpr std::string_view kInfoReqntid = "reqntid";
 inline constexpr std::string_view kInfoMinnctapersm = "minnctapersm";
 inline constexpr std::string_view kInfoOwnShared = "own_shared";
 inline constexpr std::string_view kInfoWindow = "window";
+inline constexpr std::string_view kInfoTensor = "tensor";
 inline constexpr std::string_view kInfoClusters = "clusters";
 inline constexpr std::string_view kInfoCluster = "cluster";
 inline constexpr std::string_view kInfoMaxCluster = "max_cluster";

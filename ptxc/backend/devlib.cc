@@ -52,12 +52,18 @@ unsigned CallsThatStay(llvm::StringRef name) {
   return ~0u;
 }
 
+// What threads ask of tensor memory. Those that are there do it together.
+bool IsTensorWork(llvm::StringRef name) {
+  return name.starts_with("tensor_mma_") || name == "tensor_cp" ||
+         name == "tensor_shift";
+}
+
 // What waits for other lanes and sees to it itself that they go on: the passes
 // that do so for PTX would only make it large. It takes no lanes together.
 bool IsService(llvm::StringRef name) {
   name.consume_front(kPrefix);
   return name == "vprintf" || name == "malloc" || name == "aligned_malloc" ||
-         name == "free" || name.starts_with("rt_");
+         name == "free" || name.starts_with("rt_") || IsTensorWork(name);
 }
 
 bool CallsLibrary(const llvm::Module& module) {

@@ -43,10 +43,11 @@ void WriteKernel(Writer& out, const KernelInfo& kernel) {
   out.writeMapSize(
       1 + (kernel.maxntid ? 1 : 0) + (kernel.reqntid ? 1 : 0) +
       (kernel.minnctapersm ? 1 : 0) + (kernel.own_shared != 0 ? 1 : 0) +
-      (kernel.window ? 1 : 0) + (kernel.cluster ? 1 : 0) +
-      (kernel.max_cluster ? 1 : 0) + (kernel.explicit_cluster ? 1 : 0) +
-      (kernel.blocks_are_clusters ? 1 : 0) + (kernel.clusters ? 1 : 0) +
-      (kernel.launches ? 1 : 0) + (kernel.handle ? 1 : 0));
+      (kernel.window ? 1 : 0) + (kernel.tensor_bytes != 0 ? 1 : 0) +
+      (kernel.cluster ? 1 : 0) + (kernel.max_cluster ? 1 : 0) +
+      (kernel.explicit_cluster ? 1 : 0) + (kernel.blocks_are_clusters ? 1 : 0) +
+      (kernel.clusters ? 1 : 0) + (kernel.launches ? 1 : 0) +
+      (kernel.handle ? 1 : 0));
   WriteInt(out, formats::kInfoWarpsPerWave, kernel.warps_per_wave);
   if (kernel.maxntid) WriteTriple(out, formats::kInfoMaxntid, *kernel.maxntid);
   if (kernel.reqntid) WriteTriple(out, formats::kInfoReqntid, *kernel.reqntid);
@@ -60,6 +61,10 @@ void WriteKernel(Writer& out, const KernelInfo& kernel) {
   if (kernel.window) {
     WriteInt(out, formats::kInfoWindow,
              static_cast<std::int64_t>(*kernel.window));
+  }
+  if (kernel.tensor_bytes != 0) {
+    WriteInt(out, formats::kInfoTensor,
+             static_cast<std::int64_t>(kernel.tensor_bytes));
   }
   if (kernel.cluster) WriteTriple(out, formats::kInfoCluster, *kernel.cluster);
   if (kernel.max_cluster) {

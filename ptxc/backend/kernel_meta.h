@@ -25,8 +25,10 @@ struct KernelInfo {
   int warps_per_wave = 1;
   // Bytes of static shared memory that are the compiler's own, not the PTX's.
   std::uint64_t own_shared = 0;
-  // Static bytes of the window of shared memory, of kernels that have one.
+  // Static bytes of the window of shared memory, of kernels that have one, and
+  // those of tensor memory among them.
   std::optional<std::uint64_t> window;
+  std::uint64_t tensor_bytes = 0;
   // Blocks of a cluster: as .reqnctapercluster has them, and the most that
   // .maxclusterrank allows.
   std::optional<std::array<unsigned, 3>> cluster;

@@ -158,8 +158,8 @@ void Each(Archive& archive, auto& kernel)
   requires std::is_same_v<std::remove_cvref_t<decltype(kernel)>, KernelInfo>
 {
   auto& [name, maxntid, reqntid, minnctapersm, warps_per_wave, own_shared,
-         window, cluster, max_cluster, explicit_cluster, blocks_are_clusters,
-         clusters, second_form, launches, handle] = kernel;
+         window, tensor_bytes, cluster, max_cluster, explicit_cluster,
+         blocks_are_clusters, clusters, second_form, launches, handle] = kernel;
   archive(name);
   archive(maxntid);
   archive(reqntid);
@@ -167,6 +167,7 @@ void Each(Archive& archive, auto& kernel)
   archive(warps_per_wave);
   archive(own_shared);
   archive(window);
+  archive(tensor_bytes);
   archive(cluster);
   archive(max_cluster);
   archive(explicit_cluster);

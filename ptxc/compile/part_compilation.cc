@@ -164,6 +164,7 @@ Status PartCompilation::NoteShared(
     }
     if (shared.second_form) kept.push_back(kernel);
     kernel.window = shared.window;
+    kernel.tensor_bytes = shared.tensor_bytes;
     kernel.second_form = shared.second_form;
     kernel.clusters = shared.clusters;
     if (shared.second_form) kernel.name += formats::kWindowSuffix;

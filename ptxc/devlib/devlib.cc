@@ -13,5 +13,7 @@
 #include "surface.h"
 #include "sync.h"
 #include "tensor.h"
+#include "tensor_memory.h"
+#include "tensor_product.h"
 #include "texture.h"
 #include "transcendental.h"

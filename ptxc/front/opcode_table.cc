@@ -257,10 +257,16 @@ class Table {
     } else {
       spec.classes |= kOpRegister;
     }
-    while (text.ends_with('@') || text.ends_with('^')) {
-      spec.classes |= text.back() == '@' ? kOpSymbol | kOpSpecial
-                                         : static_cast<unsigned>(kOpVector);
-      text.remove_suffix(1);
+    for (;; text.remove_suffix(1)) {
+      if (text.ends_with('@')) {
+        spec.classes |= kOpSymbol | kOpSpecial;
+      } else if (text.ends_with('^')) {
+        spec.classes |= kOpVector;
+      } else if (text.ends_with('~')) {
+        spec.classes |= kOpAddress;
+      } else {
+        break;
+      }
     }
     if (text.starts_with('!')) {
       spec.classes |= kOpNegatable;

@@ -7,6 +7,7 @@
 
 #include "formats/tensor_map.h"
 #include "ptxc/lower/lower.h"
+#include "ptxc/passes/clusters.h"
 
 namespace cerberus::ptx {
 
@@ -247,8 +248,11 @@ void FunctionLowering::LowerStBulk() {
 
 // Shared memory of the cluster's blocks lies one behind the other.
 void FunctionLowering::LowerMapa() {
-  Value* away = b_.CreateMul(
-      b_.CreateSub(Read(op(2), Type::kU32), ClusterRank()), Cluster("stride"));
+  Value* blocks = b_.CreateSub(Read(op(2), Type::kU32), ClusterRank());
+  // A generic address is one of device memory.
+  Value* away = mods().space() == Space::kNone
+                    ? b_.CreateMul(blocks, Cluster("stride"))
+                    : b_.CreateShl(blocks, kClusterRankShift);
   Value* address = Read(op(1), type());
   Out(0, b_.CreateAdd(address, b_.CreateSExtOrTrunc(away, address->getType())),
       type());
@@ -256,11 +260,17 @@ void FunctionLowering::LowerMapa() {
 
 void FunctionLowering::LowerGetctarank() {
   Value* address = Coerce(Read(op(1), type()), Type::kU64);
-  // A generic address is one of device memory.
-  if (mods().space() == Space::kNone) {
-    address = b_.CreateSub(address, Cluster("base"));
+  if (mods().space() != Space::kNone) {
+    address = b_.CreateTrunc(address, b_.getInt32Ty());
+    Out(0,
+        b_.CreateSelect(Cluster("several"),
+                        b_.CreateLShr(address, kClusterRankShift), I32(0)),
+        Type::kU32);
+    return;
   }
-  Value* offset = b_.CreateTrunc(address, b_.getInt32Ty());
+  // A generic address is one of device memory.
+  Value* offset =
+      b_.CreateTrunc(b_.CreateSub(address, Cluster("base")), b_.getInt32Ty());
   Value* stride = Cluster("stride");
   Value* rank =
       b_.CreateUDiv(offset, Binary(llvm::Intrinsic::umax, stride, I32(1)));

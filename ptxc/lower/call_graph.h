@@ -44,6 +44,7 @@ struct FunctionState {
   bool calls_indirectly = false;
   bool may_exit = false;        // `exit` in it or below it: returns a flag
   bool named_barriers = false;  // barriers of part of the block, or below
+  bool tensor_columns = false;  // takes some of tensor memory, or below
   // Lanes of a warp meet in it, or look at what others write, or below.
   bool meets_lanes = false;
   bool launches = false;   // asks CUDA's device runtime for something, or below

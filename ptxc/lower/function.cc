@@ -77,9 +77,7 @@ void FunctionLowering::CreateEntry() {
       b_.CreateStore(argument, LocalStorage(variable));
     }
   }
-  if (ptx_.is_entry && module_.state(id_).named_barriers) {
-    ClearNamedBarriers();
-  }
+  if (ptx_.is_entry) ClearOwnShared();
 }
 
 // A parameter or return value declared .reg is a register of the function.

@@ -383,6 +383,13 @@ class FunctionLowering {
   std::vector<Value*> TensorBox(const Operand& tensor, std::string* kind);
   void LeaveCluster();
 
+  // ---- Tensor memory (lower/tensor_memory.cc) ----
+  llvm::GlobalVariable* TensorMemory();
+  llvm::GlobalVariable* TensorColumns();
+  Value* TensorAddress(const Operand& operand);
+  std::vector<Value*> TensorMemories();
+  std::vector<Value*> TensorWords(const Operand& address, unsigned registers);
+
   // ---- Textures (lower/texture.cc) ----
   struct TextureCoordinates {
     Value* handle = nullptr;
@@ -462,8 +469,9 @@ class FunctionLowering {
   Value* BlockCount(Value* predicate);
   static constexpr unsigned kReservedShared = 1024;  // bytes
   Value* ReservedShared(unsigned offset);
+  llvm::GlobalVariable* OwnShared(llvm::StringRef name, unsigned words);
   Value* NamedBarriers();
-  void ClearNamedBarriers();
+  void ClearOwnShared();
   Value* NamedBarrier(Value* id, Value* threads, Value* predicate);
 
   // ---- Conversions (lower/convert.cc) ----

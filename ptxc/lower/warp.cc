@@ -266,14 +266,12 @@ llvm::Value* FunctionLowering::WithAllLanes(
   return work(with);
 }
 
-namespace {
-
 // An LDS array of the compiler's own, one per module.
-llvm::GlobalVariable* SharedWords(llvm::Module& module, llvm::StringRef name,
-                                  unsigned words) {
+llvm::GlobalVariable* FunctionLowering::OwnShared(llvm::StringRef name,
+                                                  unsigned words) {
+  llvm::Module& module = module_.out();
   if (llvm::GlobalVariable* old = module.getNamedGlobal(name)) return old;
-  llvm::Type* type =
-      llvm::ArrayType::get(llvm::Type::getInt32Ty(module.getContext()), words);
+  llvm::Type* type = llvm::ArrayType::get(b_.getInt32Ty(), words);
   auto* variable = new llvm::GlobalVariable(
       module, type, false, llvm::GlobalValue::InternalLinkage,
       llvm::PoisonValue::get(type), name, nullptr,
@@ -282,14 +280,11 @@ llvm::GlobalVariable* SharedWords(llvm::Module& module, llvm::StringRef name,
   return variable;
 }
 
-}  // namespace
-
 // The number of the block's threads with the predicate: each warp writes its
 // count, and after a barrier every warp adds them all up. The second barrier
 // keeps the next use from overwriting counts not yet read.
 llvm::Value* FunctionLowering::BlockCount(Value* predicate) {
-  llvm::GlobalVariable* counts =
-      SharedWords(module_.out(), "__cerberus_warp_counts", 32);
+  llvm::GlobalVariable* counts = OwnShared("__cerberus_warp_counts", 32);
   Value* warp = b_.CreateLShr(Wave("thread"), 5);
   const auto count_in = [this](llvm::ArrayRef<Value*> with) {
     return Unary(llvm::Intrinsic::ctpop, Ballot(with[1]));
@@ -307,26 +302,33 @@ llvm::Value* FunctionLowering::BlockCount(Value* predicate) {
 // %reserved_smem_offset_…), of 1 KiB as NVIDIA's. Cooperative groups keep the
 // barriers and values of groups of several warps in it, from _offset_1 on.
 llvm::Value* FunctionLowering::ReservedShared(unsigned offset) {
-  llvm::GlobalVariable* region = SharedWords(
-      module_.out(), "__cerberus_reserved_shared", kReservedShared / 4);
+  llvm::GlobalVariable* region =
+      OwnShared("__cerberus_reserved_shared", kReservedShared / 4);
   return b_.CreateAdd(b_.CreatePtrToInt(region, b_.getInt32Ty()), I32(offset));
 }
 
 // The named barriers of docs/launch-abi.md's blocks: counters in LDS, because
 // the hardware's barrier always takes all waves.
 llvm::Value* FunctionLowering::NamedBarriers() {
-  return SharedWords(module_.out(), "__cerberus_barriers", 64);
+  return OwnShared("__cerberus_barriers", 64);
 }
 
-// LDS holds anything when a kernel starts; the counters must be zero before
-// the first warp arrives at one.
-void FunctionLowering::ClearNamedBarriers() {
-  Value* state = NamedBarriers();
+// LDS holds anything when a kernel starts; the counters of named barriers, and
+// which columns of tensor memory are taken, must be zero before the first warp
+// asks for one.
+void FunctionLowering::ClearOwnShared() {
+  const FunctionState& state = module_.state(id_);
+  if (!state.named_barriers && !state.tensor_columns) return;
   llvm::BasicBlock* clear = NewBlock("clear");
   llvm::BasicBlock* behind = NewBlock("cleared");
   b_.CreateCondBr(b_.CreateICmpEQ(Wave("thread"), I32(0)), clear, behind);
   b_.SetInsertPoint(clear);
-  b_.CreateMemSet(state, b_.getInt8(0), 256, llvm::MaybeAlign(16));
+  if (state.named_barriers) {
+    b_.CreateMemSet(NamedBarriers(), b_.getInt8(0), 256, llvm::MaybeAlign(16));
+  }
+  if (state.tensor_columns) {
+    b_.CreateAlignedStore(I32(0), TensorColumns(), llvm::Align(4));
+  }
   b_.CreateBr(behind);
   b_.SetInsertPoint(behind);
   Barrier();

@@ -15,12 +15,15 @@
 //
 //   __cerberus_cluster_leaves    as _several
 //   __cerberus_cluster_base      the address of the first block's window
-//   __cerberus_cluster_own       how far behind it the block's own is
+//   __cerberus_cluster_own       where shared addresses of the block begin
 //   __cerberus_cluster_bytes     of all blocks' windows
 //   __cerberus_cluster_barrier   the cluster's barrier (devlib/clusters.h)
 //   __cerberus_cluster_phase     4 bytes of the thread's own, 0 at first
 //
 // In other forms these are false, one block, zeros and null.
+//
+// A shared address has the number of its block in the cluster from bit 24 on,
+// as NVIDIA's: programs clear its lowest bit to name the first of two blocks.
 #ifndef CERBERUS_PTXC_PASSES_CLUSTERS_H_
 #define CERBERUS_PTXC_PASSES_CLUSTERS_H_
 
@@ -36,6 +39,8 @@ class Value;
 }  // namespace llvm
 
 namespace cerberus::ptx {
+
+inline constexpr unsigned kClusterRankShift = 24;
 
 // The function __cerberus_cluster_<name>, declared if it is not yet.
 llvm::Function* ClusterFunction(llvm::Module& module, llvm::StringRef name);

@@ -103,9 +103,18 @@ struct WindowLayout {
   explicit WindowLayout(const Function& kernel) {
     const UsedVariables used(CallTree(kernel));
     std::uint64_t dynamic_align = kDynamicAlign;
+    const GlobalVariable* tensor =
+        kernel.getParent()->getNamedGlobal(kTensorMemory);
+    if (tensor && used.Has(*tensor)) {
+      offsets[tensor] = 0;
+      static_bytes = tensor_bytes = SizeOf(*tensor);
+    }
     std::vector<const GlobalVariable*> dynamic;
     for (const GlobalVariable& variable : kernel.getParent()->globals()) {
-      if (!IsSharedVariable(&variable) || !used.Has(variable)) continue;
+      if (!IsSharedVariable(&variable) || !used.Has(variable) ||
+          offsets.contains(&variable)) {
+        continue;
+      }
       const std::uint64_t align = variable.getAlign().valueOrOne().value();
       if (IsCompilersOwn(&variable)) {
         own_bytes = llvm::alignTo(own_bytes, align) + SizeOf(variable);
@@ -128,7 +137,8 @@ struct WindowLayout {
 
   llvm::DenseMap<const GlobalVariable*, std::uint64_t> offsets;
   std::uint64_t static_bytes = 0;
-  std::uint64_t own_bytes = 0;  // stay in LDS
+  std::uint64_t own_bytes = 0;     // stay in LDS
+  std::uint64_t tensor_bytes = 0;  // in front of all others
   bool has_dynamic = false;
 };
 
@@ -288,8 +298,10 @@ class Rewriter {
     cluster_.bytes = b_.CreateMul(b_.CreateZExt(count, b_.getInt64Ty()), size_);
     first_number_ = b_.CreateAdd(memory, b_.CreateMul(number, cluster_.bytes));
     cluster_.base = first_number_;
-    own_offset_ = b_.CreateMul(NumberOf(place, {sides[0], sides[1]}), size_);
-    cluster_.own = b_.CreateTrunc(own_offset_, b_.getInt32Ty());
+    Value* rank = NumberOf(place, {sides[0], sides[1]});
+    own_offset_ = b_.CreateMul(rank, size_);
+    cluster_.own =
+        b_.CreateShl(b_.CreateTrunc(rank, b_.getInt32Ty()), kClusterRankShift);
     Value* below = b_.CreateMul(b_.CreateAdd(number, b_.getInt64(1)),
                                 b_.getInt64(formats::kClusterBarrierBytes));
     cluster_.barrier = b_.CreateIntToPtr(b_.CreateSub(memory, below), pointer_);
@@ -403,13 +415,14 @@ class Rewriter {
                          first_number_);
     };
     if (auto* cast = llvm::dyn_cast<llvm::IntToPtrInst>(&instruction)) {
-      Value* offset = b.CreateZExtOrTrunc(cast->getOperand(0), b.getInt32Ty());
-      Replace(instruction, b.CreateGEP(b.getInt8Ty(), first_,
-                                       b.CreateZExt(offset, b.getInt64Ty())));
+      Value* address = b.CreateZExtOrTrunc(cast->getOperand(0), b.getInt32Ty());
+      Replace(instruction,
+              b.CreateGEP(b.getInt8Ty(), first_, OffsetOf(b, address)));
     } else if (auto* cast = llvm::dyn_cast<llvm::PtrToIntInst>(&instruction)) {
       Value* offset =
           b.CreateTrunc(offset_in(cast->getOperand(0)), b.getInt32Ty());
-      Replace(instruction, b.CreateZExtOrTrunc(offset, cast->getType()));
+      Replace(instruction,
+              b.CreateZExtOrTrunc(AddressOf(b, offset), cast->getType()));
     } else if (auto* gep =
                    llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction)) {
       // LDS addresses wrap at 32 bits.
@@ -428,11 +441,29 @@ class Rewriter {
           break;
         case llvm::Intrinsic::amdgcn_groupstaticsize:
           Replace(instruction,
-                  b.getInt32(static_cast<std::uint32_t>(layout_.static_bytes)));
+                  b.getInt32(static_cast<std::uint32_t>(layout_.static_bytes -
+                                                        layout_.tensor_bytes)));
           break;
         default: Redeclare(*call);
       }
     }
+  }
+
+  // An address as programs have it, as an offset from the first window.
+  Value* OffsetOf(llvm::IRBuilder<>& b, Value* address) {
+    if (!clusters_) return b.CreateZExt(address, b.getInt64Ty());
+    Value* rank = b.CreateLShr(address, kClusterRankShift);
+    Value* inside = b.CreateAnd(address, (1u << kClusterRankShift) - 1);
+    return b.CreateAdd(b.CreateMul(b.CreateZExt(rank, b.getInt64Ty()), size_),
+                       b.CreateZExt(inside, b.getInt64Ty()));
+  }
+  // And the other way round.
+  Value* AddressOf(llvm::IRBuilder<>& b, Value* offset) {
+    if (!clusters_) return offset;
+    Value* size = b.CreateTrunc(size_, b.getInt32Ty());
+    Value* rank = b.CreateUDiv(offset, size);
+    return b.CreateAdd(b.CreateShl(rank, kClusterRankShift),
+                       b.CreateSub(offset, b.CreateMul(rank, size)));
   }
 
   // What the threads of a block see of each other's atomic accesses, those of
@@ -519,7 +550,10 @@ struct Reasons {
 };
 
 std::string WhyWindow(const Reasons& reasons, std::uint64_t bytes,
-                      std::uint64_t limit) {
+                      std::uint64_t limit, bool tensor) {
+  if (tensor) {
+    return "tensor memory lies with shared memory, in device memory";
+  }
   return reasons.too_large
              ? fmt::format(
                    "{} bytes of shared memory are more than the {} "
@@ -565,10 +599,11 @@ llvm::PreservedAnalyses MoveSharedMemory::run(
     KernelShared found;
     found.own_bytes = layout.own_bytes;
     found.window = layout.static_bytes;
+    found.tensor_bytes = layout.tensor_bytes;
     found.second_form = !reasons.only_form();
     if (reasons.clusters) found.clusters = true;
     llvm::Function* copy = nullptr;
-    if (!wanted && !reasons.clusters) {
+    if (!wanted && !reasons.clusters && layout.tensor_bytes == 0) {
       found.refused = "; --shared-overflow=global puts them into device memory";
     } else if (calls && (callee_touches || (reasons.clusters && callee_asks))) {
       found.refused = ", and functions that it calls use them as well";
@@ -593,7 +628,8 @@ llvm::PreservedAnalyses MoveSharedMemory::run(
     }
     if (!found.refused.empty()) {
       found.refused =
-          WhyWindow(reasons, in_lds, options_.limit) + found.refused;
+          WhyWindow(reasons, in_lds, options_.limit, layout.tensor_bytes != 0) +
+          found.refused;
     }
     (*kernels_)[name] = std::move(found);
   }

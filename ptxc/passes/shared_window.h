@@ -21,6 +21,10 @@
 
 namespace cerberus::ptx {
 
+// The variable that a kernel's tensor memory is (lower/tensor_memory.cc). It
+// lies in front of all others, and no LDS is large enough for it.
+inline constexpr char kTensorMemory[] = "tensor.memory";
+
 struct SharedWindowOptions {
   std::uint32_t limit = UINT32_MAX;  // bytes of LDS that a block may have
   SharedOverflow overflow = SharedOverflow::kError;
@@ -31,6 +35,7 @@ struct KernelShared {
   std::uint64_t own_bytes = 0;  // what the compiler itself keeps in LDS
   // Where dynamic shared memory starts in its window, if it has one.
   std::optional<std::uint64_t> window;
+  std::uint64_t tensor_bytes = 0;  // of it, at its start, tensor memory
   // Whether clusters of several blocks can have it in that form, or, without a
   // window, at all; nothing if it does not depend on them.
   std::optional<bool> clusters;

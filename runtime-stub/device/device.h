@@ -47,7 +47,7 @@ struct Device {
     return id >= 0 && id < kAttributes ? attributes[id] : 0;
   }
   // Bytes of shared memory that a block can have in all.
-  std::uint32_t shared_limit() const;
+  std::uint32_t shared_limit = 65536;
 
   Device();
   ~Device();
@@ -55,6 +55,10 @@ struct Device {
 
 // Finds the devices; cuInit. Further calls repeat the first one's answer.
 CUresult InitDevices();
+
+// Whether shared memory above the hardware's lies in device memory
+// (CERBERUS_SHARED_OVERFLOW).
+bool SharedOverflow();
 
 // 0 before cuInit.
 int DeviceCount();

@@ -274,9 +274,9 @@ CUresult FindLaunchTarget(Context* context, CUfunction handle, Grid* grid,
   if (result != CUDA_SUCCESS) return result;
   result = SettleCluster(*kernel, *info, grid);
   if (result != CUDA_SUCCESS) return result;
-  target->info = &info->FormFor(grid->threads(), grid->dynamic_shared,
-                                context->device->shared_limit(),
-                                grid->cluster_blocks() > 1);
+  target->info =
+      &info->FormFor(grid->threads(), grid->dynamic_shared,
+                     context->device->shared_limit, grid->cluster_blocks() > 1);
   result = kernel->module->FunctionOf(kernel, context, &target->function,
                                       target->info);
   if (result != CUDA_SUCCESS) return result;
@@ -315,9 +315,10 @@ CUresult FillArguments(Context* context, const KernelInfo& info,
   }
   if (info.window) {
     formats::WindowBlock window;
-    window.bytes = static_cast<std::uint32_t>(
-        AlignUp(std::max(info.static_shared + grid.dynamic_shared, 1u),
-                formats::kWindowAlign));
+    window.bytes = static_cast<std::uint32_t>(AlignUp(
+        std::max(info.tensor_memory + info.static_shared + grid.dynamic_shared,
+                 1u),
+        formats::kWindowAlign));
     WindowsOfGrid wanted = {grid.blocks() * window.bytes, 0};
     if (grid.cluster[0] != 0) {
       window.cluster = grid.cluster[0] | grid.cluster[1] << 8 |

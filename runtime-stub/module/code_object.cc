@@ -171,7 +171,10 @@ void ReadInfo(Value map, CodeObjectInfo* out) {
                                  kernel.static_shared);
     // The metadata knows only what is left in the hardware's.
     if (kernel.window) {
-      kernel.static_shared = Number(facts, formats::kInfoWindow, 0);
+      const std::uint32_t bytes = Number(facts, formats::kInfoWindow, 0);
+      kernel.tensor_memory =
+          std::min(Number(facts, formats::kInfoTensor, 0), bytes);
+      kernel.static_shared = bytes - kernel.tensor_memory;
       kernel.own_shared = 0;
     }
     if (const Value block = facts.Find(formats::kInfoReqntid)) {

@@ -44,9 +44,10 @@ struct KernelInfo {
   // Static shared memory: all of it, and what of it is the compiler's own.
   std::uint32_t static_shared = 0;
   std::uint32_t own_shared = 0;
-  std::uint32_t const_bytes = 0;  // of the module's .const variables
-  std::uint32_t local_bytes = 0;  // scratch per lane
-  std::uint32_t registers = 0;    // VGPRs
+  std::uint32_t tensor_memory = 0;  // of a block, in its window
+  std::uint32_t const_bytes = 0;    // of the module's .const variables
+  std::uint32_t local_bytes = 0;    // scratch per lane
+  std::uint32_t registers = 0;      // VGPRs
   // CUDA's, in a block: in this form, and in any of them.
   std::uint32_t form_threads = 1024;
   std::uint32_t max_threads = 1024;

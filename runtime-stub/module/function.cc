@@ -120,7 +120,7 @@ CUresult SetAttribute(CUfunction_attribute attribute, int value, Kernel* kernel,
       if (value < 0) return CUDA_ERROR_INVALID_VALUE;
       const std::uint64_t wanted =
           static_cast<std::uint64_t>(value) + info->static_shared;
-      const std::uint32_t limit = info->SharedLimit(device->shared_limit());
+      const std::uint32_t limit = info->SharedLimit(device->shared_limit);
       if (wanted > limit) {
         const bool could = limit < formats::kWindowSharedLimit &&
                            wanted <= formats::kWindowSharedLimit;
@@ -234,7 +234,7 @@ CUresult BlocksPerMultiprocessor(Context* context, Kernel* kernel,
   }
   const KernelInfo& form =
       info->FormFor(static_cast<unsigned>(block_size), dynamic_shared,
-                    device.shared_limit(), several);
+                    device.shared_limit, several);
   hipFunction_t function = nullptr;
   if (CUresult r =
           kernel->module->FunctionOf(kernel, context, &function, &form);
@@ -461,7 +461,7 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes,
   const auto all = static_cast<std::uint32_t>(context->device->attribute(
       formats::kAttribute_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR));
   const std::uint32_t share = all / static_cast<std::uint32_t>(blocks);
-  const std::uint32_t most = std::min(share, context->device->shared_limit());
+  const std::uint32_t most = std::min(share, context->device->shared_limit);
   *bytes = most > info->static_shared ? most - info->static_shared : 0;
   return CUDA_SUCCESS;
 }

@@ -16,6 +16,7 @@
 
 #include "cache/jit_cache.h"
 #include "hip/find_emulator.h"
+#include "runtime-stub/device/device.h"
 #include "runtime-stub/module/code_object.h"
 #include "runtime-stub/module/compiler_server.h"
 #include "support/compile_request.h"
@@ -121,14 +122,11 @@ unsigned TimeoutSeconds() {
   return seconds > 0 ? static_cast<unsigned>(seconds) : kDefaultTimeoutSeconds;
 }
 
-bool IsSetTo(const char* variable, const char* value) {
-  const char* text = std::getenv(variable);
-  return text != nullptr && std::strcmp(text, value) == 0;
-}
-// Whether shared memory above the hardware's goes to device memory.
-bool SharedOverflow() { return IsSetTo("CERBERUS_SHARED_OVERFLOW", "global"); }
 // Whether lanes of a warp go on one by one.
-bool SerialLanes() { return IsSetTo("CERBERUS_LANES", "serial"); }
+bool SerialLanes() {
+  const char* text = std::getenv("CERBERUS_LANES");
+  return text != nullptr && std::strcmp(text, "serial") == 0;
+}
 
 // The compiler has a folder of its own.
 std::string Absolute(const std::string& path) {

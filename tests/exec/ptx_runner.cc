@@ -130,9 +130,9 @@ Status PtxModule::Run(std::string_view kernel, const Launch& launch) {
   std::optional<Buffer> memory;
   if (facts.window) {
     formats::WindowBlock window;
-    window.bytes = static_cast<std::uint32_t>(
-        AlignUp(facts.static_shared + launch.dynamic_shared + 1,
-                formats::kWindowAlign));
+    window.bytes = static_cast<std::uint32_t>(AlignUp(
+        facts.tensor_memory + facts.static_shared + launch.dynamic_shared + 1,
+        formats::kWindowAlign));
     const std::uint64_t blocks =
         std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
     const std::uint64_t barriers =

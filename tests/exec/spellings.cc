@@ -16,7 +16,8 @@ constexpr ptx::ModGroup kOrderAndHints[] = {
     ptx::ModGroup::kSem,       ptx::ModGroup::kScope,
     ptx::ModGroup::kCache,     ptx::ModGroup::kNonCoherent,
     ptx::ModGroup::kL1,        ptx::ModGroup::kL2,
-    ptx::ModGroup::kCacheHint, ptx::ModGroup::kL2Prefetch};
+    ptx::ModGroup::kCacheHint, ptx::ModGroup::kL2Prefetch,
+    ptx::ModGroup::kCollector};
 
 bool OrdersOrHints(std::string_view suffix) {
   static const std::set<std::string_view> all = [] {

@@ -65,11 +65,7 @@ class MatrixProduct::InShared {
     log_ = b_.CreateSelect(none_, p_.I32(0), b_.CreateSub(p_.I32(4), mode));
     mask_ = b_.CreateSub(b_.CreateShl(p_.I32(1), log_), p_.I32(1));
     // The address has 18 bits, which tell the places of one block apart.
-    Value* start = sixteenths(low, 0);
-    Value* own = p_.fn_.Cluster("own");
-    Value* near = b_.CreateOr(b_.CreateAnd(own, p_.I32(~0x3ffffu)), start);
-    start_ = b_.CreateSelect(b_.CreateICmpULT(near, own),
-                             b_.CreateAdd(near, p_.I32(0x40000)), near);
+    start_ = b_.CreateOr(p_.fn_.Cluster("own"), sixteenths(low, 0));
   }
 
   // 4 bytes of K of the line `in_group` of a group of eight: word `t` of core

@@ -138,7 +138,7 @@ TEST(Compile, TheHardwareFlushesIfAllDo) {
 
 // ---- Errors -----------------------------------------------------------------
 
-const char kUnknownRow[] = "  tcgen05.fence::before_thread_sync;\n";
+const char kUnknownRow[] = "  fence.proxy.fabric::fabric.alias.release.sys;\n";
 
 TEST(Compile, UnsupportedInstructionsNameThemselvesAndTheirPlace) {
   const Compiled c =
@@ -150,10 +150,11 @@ TEST(Compile, UnsupportedInstructionsNameThemselvesAndTheirPlace) {
   EXPECT_TRUE(c.output.empty());
   // Both are reported in one run.
   ASSERT_THAT(c.errors, SizeIs(2));
-  EXPECT_THAT(c.errors[0],
-              AllOf(HasSubstr("in.ptx"), HasSubstr("scan(int*)"),
-                    HasSubstr("in.ptx:12:"), HasSubstr("scan.cu:42"),
-                    HasSubstr("'tcgen05.fence::before_thread_sync'")));
+  EXPECT_THAT(
+      c.errors[0],
+      AllOf(HasSubstr("in.ptx"), HasSubstr("scan(int*)"),
+            HasSubstr("in.ptx:12:"), HasSubstr("scan.cu:42"),
+            HasSubstr("'fence.proxy.fabric::fabric.alias.release.sys'")));
 }
 
 TEST(Compile, KeepGoingLeavesTheKernelOutAndSaysWhy) {
@@ -166,7 +167,8 @@ TEST(Compile, KeepGoingLeavesTheKernelOutAndSaysWhy) {
   EXPECT_THAT(c.kernels, ElementsAre("good"));
   EXPECT_THAT(c.failed, ElementsAre("bad", "caller"));
   ASSERT_THAT(c.reasons, SizeIs(2));
-  EXPECT_THAT(c.reasons[0], HasSubstr("tcgen05.fence::before_thread_sync"));
+  EXPECT_THAT(c.reasons[0],
+              HasSubstr("fence.proxy.fabric::fabric.alias.release.sys"));
   EXPECT_THAT(c.reasons[1], HasSubstr("helper"));
   EXPECT_THAT(c.output, HasSubstr("failed"));
 }
@@ -467,12 +469,12 @@ TEST(Link, AKernelInSeveralModulesIsThereOnce) {
 }
 
 TEST(Link, WhatFailsInOneModuleFailsItsCallersInOthers) {
-  const Compiled c =
-      Compile(Module(Func(".extern .func", "") + Kernel("k", kCallF) +
-                     Kernel("fine", "")) +
-                  Module(Func(".visible .func",
-                              "  tcgen05.fence::before_thread_sync;\n")),
-              CERBERUS_PTXC_EMIT_HSACO, /*keep_going=*/true);
+  const Compiled c = Compile(
+      Module(Func(".extern .func", "") + Kernel("k", kCallF) +
+             Kernel("fine", "")) +
+          Module(Func(".visible .func",
+                      "  fence.proxy.fabric::fabric.alias.release.sys;\n")),
+      CERBERUS_PTXC_EMIT_HSACO, /*keep_going=*/true);
   EXPECT_EQ(c.status, CERBERUS_PTXC_SOME_KERNELS_FAILED);
   EXPECT_THAT(c.kernels, ElementsAre("fine"));
   EXPECT_THAT(c.failed, ElementsAre("k"));

@@ -86,9 +86,11 @@ Bytes Info(const TestCodeObject& object) {
     out.Map(
         (kernel.maxntid.empty() ? 0 : 1) + (kernel.reqntid.empty() ? 0 : 1) +
         (kernel.warps_per_wave == 0 ? 0 : 1) +
-        (kernel.own_shared == 0 ? 0 : 1) + (kernel.window_block < 0 ? 0 : 1));
+        (kernel.own_shared == 0 ? 0 : 1) + (kernel.window_block < 0 ? 0 : 1) +
+        (kernel.tensor_bytes == 0 ? 0 : 1));
     if (kernel.own_shared != 0) Pair(out, "own_shared", kernel.own_shared);
     if (kernel.window_block >= 0) Pair(out, "window", kernel.window_bytes);
+    if (kernel.tensor_bytes != 0) Pair(out, "tensor", kernel.tensor_bytes);
     if (!kernel.maxntid.empty()) Triple(out, "maxntid", kernel.maxntid);
     if (!kernel.reqntid.empty()) Triple(out, "reqntid", kernel.reqntid);
     if (kernel.warps_per_wave != 0) {

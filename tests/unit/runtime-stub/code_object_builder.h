@@ -21,6 +21,7 @@ struct TestKernel {
   int launch_block = -1;  // its offset; -1: none
   int window_block = -1;
   std::uint32_t window_bytes = 0;  // static ones
+  std::uint32_t tensor_bytes = 0;  // of them, tensor memory
   std::uint32_t kernarg_size = 0;
   std::uint32_t static_shared = 0;
   std::uint32_t own_shared = 0;  // 0: not said

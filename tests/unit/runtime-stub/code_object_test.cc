@@ -82,13 +82,23 @@ TEST(CodeObject, OwnSharedMemory) {
   window.launch_block = 24;
   window.kernarg_size = 200;
   window.window_bytes = 100000;
-  object.kernels = {some, wrong, window};
+  TestKernel tensor = window;
+  tensor.name = "tensor";
+  tensor.tensor_bytes = 60000;
+  TestKernel more = tensor;
+  more.name = "more";
+  more.tensor_bytes = 100001;
+  object.kernels = {some, wrong, window, tensor, more};
   Result<CodeObjectInfo> info = ReadCodeObject(object.Build());
   ASSERT_TRUE(info) << info.error().ToString();
   EXPECT_EQ(info->FindKernel("some")->static_shared, 1000u);
   EXPECT_EQ(info->FindKernel("some")->program_shared(), 872u);
   EXPECT_EQ(info->FindKernel("wrong")->program_shared(), 0u);
   EXPECT_EQ(info->FindKernel("window")->program_shared(), 100000u);
+  EXPECT_EQ(info->FindKernel("tensor")->program_shared(), 40000u);
+  EXPECT_EQ(info->FindKernel("tensor")->tensor_memory, 60000u);
+  EXPECT_EQ(info->FindKernel("more")->program_shared(), 0u);
+  EXPECT_EQ(info->FindKernel("more")->tensor_memory, 100000u);
 }
 
 // docs/launch-abi.md, "Warps": with one warp in each wave of 64 the hardware
