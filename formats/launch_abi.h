@@ -66,6 +66,11 @@ inline constexpr uint32_t kWindowSharedLimit = 227 * 1024;
 
 // ---- What kernels have from the host ----------------------------------------
 
+// Of code that reads addresses of variables from a table in other code: where
+// that is, and the table.
+inline constexpr char kVariablesSymbol[] = "__cerberus_variables";
+inline constexpr char kVariableTable[] = "__cerberus_variable_table";
+
 inline constexpr char kContextSymbol[] = "__cerberus_ctx";
 struct ContextBlock {
   uint32_t abi = 0;

@@ -54,6 +54,9 @@ class Compilation {
       names.push_back(input.lower.input_name);
     }
     CERB_TRY(program_.graph, CallGraph::Build(modules_, names));
+    if (options_.variables != CompileOptions::Variables::kHere) {
+      program_.table.emplace(modules_, *program_.graph);
+    }
     if (options_.emit != Emit::kHsaco) {
       CERB_TRY(result_.output, CompileWhole());
       return std::move(result_);
@@ -174,6 +177,10 @@ class Compilation {
   }
 
   Result<std::vector<ProgramPart>> Parts() const {
+    if (options_.variables == CompileOptions::Variables::kAlone) {
+      return std::vector<ProgramPart>{
+          {false, program_.graph->Below({}), ProgramPart::Variables::kTable}};
+    }
     if (options_.only_kernel.empty()) {
       return CutIntoParts(modules_, *program_.graph);
     }

@@ -29,8 +29,13 @@ struct CompileOptions {
   bool time_trace = false;
   unsigned jobs = 1;  // parts of a large module that are compiled at a time
   std::string input_name;
-  // Mangled; "": all. Alone it can be compiled where it shares no variable and
-  // no function's address with others: else that is the error. Of kHsaco only.
+  // Variables that kernels share: in this code object, or apart from them, so
+  // that several code objects have the same (lower/variable_table.h). With
+  // kAlone only those are compiled. Others than kHere of kHsaco only.
+  enum class Variables { kHere, kApart, kAlone };
+  Variables variables = Variables::kHere;
+  // With kApart. Mangled; "": all. Alone it can be compiled where it takes no
+  // addresses of code: else that is the error.
   std::string only_kernel;
 };
 

@@ -47,7 +47,10 @@ Compiles one PTX module to one AMD code object. '-' is stdin or stdout.
   --lanes HOW           auto (default), or serial: lanes of a warp go on one by
                         one wherever they might wait for each other, slow
   --kernel NAME         this kernel (mangled) alone, to be loaded beside code
-                        for others; fails where it shares variables with them
+                        for others; fails where it takes addresses of code
+  --variables WHERE     here (default), or of a module in several code objects:
+                        apart, the kernels without the variables they share,
+                        as --kernel has it, or alone, those without kernels
   -O0 -O1 -O2           optimisation, -O2 is the default
   --jobs N              threads for a large module; default: processors
   --compile-seconds S   processor time for a kernel of up to 10,000 PTX
@@ -83,6 +86,7 @@ struct Arguments {
   bool shared_overflow = false;
   bool serial_lanes = false;
   std::string kernel;
+  int variables = 0;  // as the C interface has it
   std::string time_trace;
   bool json = false;
   unsigned seconds = 300;
@@ -177,6 +181,11 @@ int TakeValue(const std::string& arg, const std::string& value,
     out->parts = value;
   } else if (arg == "--kernel") {
     out->kernel = value;
+  } else if (arg == "--variables") {
+    if (value != "here" && value != "apart" && value != "alone") {
+      return UsageError("unknown --variables '" + value + "'");
+    }
+    out->variables = value == "here" ? 0 : value == "apart" ? 1 : 2;
   } else if (arg == "--progress-fd" || arg == "--slots-fd") {
     unsigned fd = 0;
     if (!ParseNumber(value, &fd)) return UsageError(arg + " is not a number");
@@ -238,7 +247,7 @@ int ParseArguments(const std::vector<std::string>& args, Arguments* out) {
                arg == "--diagnostics" || arg == "--time-trace" ||
                arg == "--jobs" || arg == "--shared-overflow" ||
                arg == "--lanes" || arg == "--compile-seconds" ||
-               arg == "--parts" || arg == "--kernel" ||
+               arg == "--parts" || arg == "--kernel" || arg == "--variables" ||
                arg == "--progress-fd" || arg == "--slots-fd" ||
                arg == "--processor-seconds" || arg == "--memory-bytes") {
       if (!reader.Value(&value)) return UsageError(arg + " needs a value");
@@ -255,8 +264,9 @@ int ParseArguments(const std::vector<std::string>& args, Arguments* out) {
   }
   if (out->arch.empty()) return UsageError("--arch is missing");
   if (out->input.empty()) return UsageError("the input file is missing");
-  if (!out->kernel.empty() && out->emit != CERBERUS_PTXC_EMIT_HSACO) {
-    return UsageError("--kernel goes with --emit hsaco");
+  if (!out->kernel.empty()) out->variables = 1;
+  if (out->variables != 0 && out->emit != CERBERUS_PTXC_EMIT_HSACO) {
+    return UsageError("--kernel and --variables go with --emit hsaco");
   }
   if (out->output.empty()) return UsageError("-o is missing");
   return kGoOn;
@@ -434,6 +444,7 @@ int Compile(const std::vector<std::string>& args) {
   options.on_diag = arguments.json ? PrintJson : PrintText;
   options.isolate = true;
   options.seconds = arguments.seconds;
+  options.variables = arguments.variables;
   if (!arguments.kernel.empty()) {
     options.only_kernel = arguments.kernel.c_str();
   }

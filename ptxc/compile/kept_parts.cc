@@ -49,8 +49,9 @@ KeptParts::KeptParts(std::string folder, std::string_view ptx,
   Bytes all;
   for (const std::string& text :
        {options.target.ToString(),
-        fmt::format("{} {} {} {} {}", options.opt_level,
+        fmt::format("{} {} {} {} {} {}", options.opt_level,
                     static_cast<int>(options.shared_overflow),
+                    static_cast<int>(options.variables),
                     options.one_warp_per_wave, options.serial_lanes,
                     formats::kLaunchAbi),
         std::string(kVersion), Build(), options.input_name, std::string(ptx)}) {

@@ -95,7 +95,9 @@ Status PartCompilation::Lower() {
     inputs.back().options.bounds = &program_.bounds;
     inputs.back().options.subtarget = machine_.getMCSubtargetInfo();
   }
-  ProgramLowering lowering(inputs, *program_.graph, part_, module_, sink_);
+  ProgramLowering lowering(inputs, *program_.graph, part_,
+                           program_.table ? &*program_.table : nullptr, module_,
+                           sink_);
   if (Status lowered = lowering.Run(&info_); !lowered) {
     reported_ = true;
     return lowered;

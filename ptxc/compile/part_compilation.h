@@ -33,6 +33,9 @@ struct Program {
   };
   std::vector<InputModule> modules;
   std::optional<CallGraph> graph;
+  // Of the variables that are another code object's, where kernels are compiled
+  // apart, or this one's, without any kernels.
+  std::optional<VariableTable> table;
   BlockBounds bounds;
   bool debug = false;
 };

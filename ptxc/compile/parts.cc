@@ -39,6 +39,24 @@ bool SharesMore(const std::vector<const Module*>& modules,
   return false;
 }
 
+// Whether an instruction calls through a pointer, or takes the address of a
+// function or kernel.
+bool TakesCode(const Function& function) {
+  return std::ranges::any_of(
+      function.instructions, [&](const Instruction& inst) {
+        if (inst.form == nullptr) return false;
+        const bool is_call = inst.form->opcode() == Opcode::kCall;
+        for (unsigned i = 0; i < inst.num_operands; ++i) {
+          const bool is_function =
+              function.operands[inst.first_operand + i].kind ==
+              OperandKind::kFunction;
+          const bool is_called = is_call && i == 1;
+          if (is_function != is_called) return true;
+        }
+        return false;
+      });
+}
+
 // A part is full when it has so many instructions.
 std::vector<ProgramPart> Cut(const std::vector<const Module*>& modules,
                              const CallGraph& graph, std::size_t full) {
@@ -100,15 +118,22 @@ std::vector<ProgramPart> CutIntoKernels(
 Result<ProgramPart> PartOfKernel(const std::vector<const Module*>& modules,
                                  const CallGraph& graph,
                                  std::string_view name) {
-  if (SharesMore(modules, graph)) {
-    return Err(DiagCode::kUnsupportedPtx,
-               "kernels of the module share more than code");
-  }
   for (const Symbol kernel : KernelsOf(modules, graph)) {
-    if (modules[kernel.module]->functions[kernel.id].name == name) {
-      return ProgramPart{false, graph.Below({kernel}),
-                         ProgramPart::Variables::kUsed};
+    if (modules[kernel.module]->functions[kernel.id].name != name) continue;
+    ProgramPart part{false, graph.Below({kernel}),
+                     ProgramPart::Variables::kUsed};
+    for (std::uint32_t m = 0; m < modules.size(); ++m) {
+      for (std::uint32_t id = 0; id < modules[m]->functions.size(); ++id) {
+        if (part.Takes(graph.Number({m, id})) &&
+            TakesCode(modules[m]->functions[id])) {
+          return Err(DiagCode::kUnsupportedPtx,
+                     fmt::format("kernel '{}' takes addresses of code, which "
+                                 "have to be the same for other kernels",
+                                 name));
+        }
+      }
     }
+    return part;
   }
   return Err(DiagCode::kUnsupportedPtx,
              fmt::format("there is no kernel '{}'", name));

@@ -17,9 +17,10 @@
 namespace cerberus::ptx {
 
 struct ProgramPart {
-  // Of module scope, which are defined here. With kUsed nothing is left to
-  // another part, and none of them may be one that other code sees as well.
-  enum class Variables { kElsewhere, kAll, kUsed };
+  // Of module scope, which are defined here, beside those of the program's
+  // table, if it has one (lower/variable_table.h). With kUsed nothing is left
+  // to another part. kTable: those of the table, with it.
+  enum class Variables { kElsewhere, kAll, kUsed, kTable };
 
   bool all_functions = true;
   std::vector<bool> functions;  // by number of the call graph, if not all
@@ -30,7 +31,7 @@ struct ProgramPart {
 
   // Stands alone: is not linked to others.
   bool is_whole() const {
-    return variables == Variables::kUsed ||
+    return variables == Variables::kUsed || variables == Variables::kTable ||
            (all_functions && variables == Variables::kAll);
   }
   bool Takes(std::uint32_t function) const {
@@ -43,10 +44,10 @@ struct ProgramPart {
 std::vector<ProgramPart> CutIntoParts(const std::vector<const Module*>& modules,
                                       const CallGraph& graph);
 
-// One kernel with what it needs, to be loaded beside code for the others.
-// Errors: there is none of that name; a function or texture might have to be
-// the same one for other kernels. (A variable that might is an error when the
-// part is lowered.)
+// One kernel with what it needs, to be loaded beside code for the others, where
+// variables have a table. Errors: there is none of that name; it takes
+// addresses of code. (A variable that leads to code is an error when the part
+// is lowered.)
 Result<ProgramPart> PartOfKernel(const std::vector<const Module*>& modules,
                                  const CallGraph& graph, std::string_view name);
 

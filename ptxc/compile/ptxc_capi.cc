@@ -97,6 +97,10 @@ cerberus::Result<cerberus::ptx::CompileOptions> ReadOptions(
   out.time_trace = in.time_trace != 0;
   out.jobs = static_cast<unsigned>(std::max(1, in.jobs));
   if (in.input_name) out.input_name = in.input_name;
+  using Variables = cerberus::ptx::CompileOptions::Variables;
+  out.variables = in.variables == 0   ? Variables::kHere
+                  : in.variables == 1 ? Variables::kApart
+                                      : Variables::kAlone;
   if (in.only_kernel) out.only_kernel = in.only_kernel;
   return out;
 }

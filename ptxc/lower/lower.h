@@ -37,6 +37,7 @@
 #include "ptxc/front/block_bounds.h"
 #include "ptxc/lower/call_graph.h"
 #include "ptxc/lower/debug.h"
+#include "ptxc/lower/variable_table.h"
 
 namespace llvm {
 class MCSubtargetInfo;
@@ -68,9 +69,10 @@ class ProgramLowering {
     const LineIndex* lines;
     LowerOptions options;
   };
+  // `table`: of variables that lie in code of their own; null: none does.
   ProgramLowering(const std::vector<Input>& inputs, CallGraph graph,
-                  const ProgramPart& part, llvm::Module& out,
-                  const DiagSink& sink);
+                  const ProgramPart& part, const VariableTable* table,
+                  llvm::Module& out, const DiagSink& sink);
   ~ProgramLowering();
 
   // Lowers everything. The error is the first of those reported; kernels
@@ -82,10 +84,15 @@ class ProgramLowering {
   ModuleLowering& module(std::uint32_t index) { return *modules_[index]; }
   // Whether any function has a barrier of clusters.
   bool meets_in_clusters() const { return meets_in_clusters_; }
+  // Of a definition; VariableTable::kNowhere: it is this code's.
+  std::uint32_t PlaceInTable(Symbol variable) const;
 
  private:
+  void LowerTable();
+
   CallGraph graph_;
   const ProgramPart& part_;
+  const VariableTable* const table_;
   std::vector<std::unique_ptr<ModuleLowering>> modules_;
   bool meets_in_clusters_ = false;
 };
@@ -157,7 +164,7 @@ class ModuleLowering {
   void SetLaunchBounds(const Function& ptx, llvm::Function& function);
   llvm::Constant* SamplerHandle(const Variable& variable);
   llvm::Constant* Initializer(const Variable& variable);
-  llvm::GlobalVariable* CreateGlobal(const Variable& variable);
+  llvm::GlobalVariable* CreateGlobal(std::uint32_t id);
   llvm::GlobalVariable* KernelHandle(const Function& kernel);
 
   ProgramLowering& program_;

@@ -16,6 +16,7 @@
 #include "ptxc/lower/lower.h"
 #include "ptxc/passes/clusters.h"
 #include "ptxc/passes/launch_block.h"
+#include "ptxc/passes/table_reads.h"
 #include "support/demangle.h"
 
 namespace cerberus::ptx {
@@ -96,17 +97,6 @@ std::uint64_t ConstBytes(const Module& module) {
   return bytes;
 }
 
-// A constant of the compiler's own, of a name that no program can give:
-// strings, and tables of the mathematical library. Nobody asks for it or writes
-// it, so that each kernel may have a copy.
-bool MayBeRepeated(const Variable& variable) {
-  if (variable.linkage != Linkage::kLocal || !variable.has_init) return false;
-  for (const std::string_view prefix : {"$", "__unnamed_", "__cudart_"}) {
-    if (variable.name.starts_with(prefix)) return true;
-  }
-  return false;
-}
-
 // Whether one of the symbols is less than a whole address.
 bool HoldPart(const std::vector<const InitElement*>& symbols,
               std::uint64_t unit) {
@@ -122,8 +112,9 @@ bool HoldPart(const std::vector<const InitElement*>& symbols,
 
 ProgramLowering::ProgramLowering(const std::vector<Input>& inputs,
                                  CallGraph graph, const ProgramPart& part,
-                                 llvm::Module& out, const DiagSink& sink)
-    : graph_(std::move(graph)), part_(part) {
+                                 const VariableTable* table, llvm::Module& out,
+                                 const DiagSink& sink)
+    : graph_(std::move(graph)), part_(part), table_(table) {
   for (std::uint32_t i = 0; i < inputs.size(); ++i) {
     modules_.push_back(
         std::make_unique<ModuleLowering>(*this, i, inputs[i], out, sink));
@@ -149,6 +140,7 @@ Status ProgramLowering::Run(ModuleInfo* info) {
       module->LowerVariables();
     }
   }
+  if (part_.variables == ProgramPart::Variables::kTable) LowerTable();
   for (const auto& module : modules_) module->LowerBodies();
   graph_.PropagateFailures();
   for (const auto& module : modules_) {
@@ -159,6 +151,29 @@ Status ProgramLowering::Run(ModuleInfo* info) {
   }
   for (const auto& module : modules_) module->RemoveFailed(info);
   return {};
+}
+
+// The variables, and where each of them is.
+void ProgramLowering::LowerTable() {
+  std::vector<llvm::Constant*> places;
+  for (const Symbol variable : table_->all()) {
+    places.push_back(module(variable.module).GlobalOf(variable.id));
+  }
+  llvm::Module& out = modules_.front()->out();
+  auto* type = llvm::ArrayType::get(
+      llvm::PointerType::get(out.getContext(), kAsGlobal), places.size());
+  auto* table = new llvm::GlobalVariable(
+      out, type, /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage,
+      llvm::ConstantArray::get(type, places), formats::kVariableTable, nullptr,
+      llvm::GlobalValue::NotThreadLocal, kAsGlobal);
+  table->setAlignment(llvm::Align(8));
+  table->setVisibility(llvm::GlobalValue::ProtectedVisibility);
+}
+
+std::uint32_t ProgramLowering::PlaceInTable(Symbol variable) const {
+  return table_ != nullptr && part_.variables != ProgramPart::Variables::kTable
+             ? table_->PlaceOf(variable)
+             : VariableTable::kNowhere;
 }
 
 ModuleLowering::ModuleLowering(ProgramLowering& program, std::uint32_t index,
@@ -182,7 +197,9 @@ void ModuleLowering::LowerVariables() {
     const Variable& variable = ptx_.variables[item.index];
     if ((variable.space == VarSpace::kGlobal ||
          variable.space == VarSpace::kConst) &&
-        variable.linkage != Linkage::kExtern) {
+        variable.linkage != Linkage::kExtern &&
+        program_.PlaceInTable({index_, item.index}) ==
+            VariableTable::kNowhere) {
       GlobalOf(item.index);
     }
   }
@@ -487,7 +504,7 @@ void ModuleLowering::RemoveFailed(ModuleInfo* info) {
 llvm::GlobalVariable* ModuleLowering::GlobalOf(std::uint32_t id) {
   const Symbol at = program_.graph().VariableDefinition({index_, id});
   if (at.module != index_) return program_.module(at.module).GlobalOf(at.id);
-  if (!globals_[id]) globals_[id] = CreateGlobal(ptx_.variables[id]);
+  if (!globals_[id]) globals_[id] = CreateGlobal(id);
   return globals_[id];
 }
 
@@ -504,7 +521,8 @@ bool ModuleLowering::HoldsPartOfAddress(std::uint32_t id) {
   return *known;
 }
 
-llvm::GlobalVariable* ModuleLowering::CreateGlobal(const Variable& variable) {
+llvm::GlobalVariable* ModuleLowering::CreateGlobal(std::uint32_t id) {
+  const Variable& variable = ptx_.variables[id];
   llvm::LLVMContext& context = out_.getContext();
   llvm::Type* byte = llvm::Type::getInt8Ty(context);
   const std::string name(variable.name);
@@ -526,7 +544,9 @@ llvm::GlobalVariable* ModuleLowering::CreateGlobal(const Variable& variable) {
     return global;
   }
   const bool local = variable.function != kNoId;
-  if (!local && part().variables == ProgramPart::Variables::kElsewhere) {
+  const std::uint32_t place = program_.PlaceInTable({index_, id});
+  if (place != VariableTable::kNowhere ||
+      (!local && part().variables == ProgramPart::Variables::kElsewhere)) {
     auto* elsewhere = new llvm::GlobalVariable(
         out_, llvm::ArrayType::get(byte, variable.size()), false,
         llvm::GlobalValue::ExternalLinkage, nullptr, name, nullptr,
@@ -534,13 +554,16 @@ llvm::GlobalVariable* ModuleLowering::CreateGlobal(const Variable& variable) {
         /*isExternallyInitialized=*/true);
     elsewhere->setVisibility(llvm::GlobalValue::ProtectedVisibility);
     elsewhere->setAlignment(MemoryAlignment(variable));
+    if (place != VariableTable::kNowhere) SetPlaceInTable(*elsewhere, place);
     return elsewhere;
   }
   if (!local && part().variables == ProgramPart::Variables::kUsed &&
       !MayBeRepeated(variable)) {
-    Report(MakeDiag(
-        DiagCode::kUnsupportedPtx, WhereOf(nullptr, variable.offset, kNoId),
-        "'" + name + "' may have to be the same for other kernels"));
+    Report(MakeDiag(DiagCode::kUnsupportedPtx,
+                    WhereOf(nullptr, variable.offset, kNoId),
+                    "'" + name +
+                        "' holds addresses of code, which have to be the same "
+                        "for other kernels"));
   }
   llvm::Constant* init = Initializer(variable);
   auto* global = new llvm::GlobalVariable(

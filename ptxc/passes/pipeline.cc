@@ -37,6 +37,7 @@
 #include "ptxc/passes/repairs/exact_floats.h"
 #include "ptxc/passes/repairs/unset_registers.h"
 #include "ptxc/passes/shuffles.h"
+#include "ptxc/passes/table_reads.h"
 
 namespace cerberus::ptx {
 namespace {
@@ -164,6 +165,7 @@ Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
     }
     CERB_TRY_VOID(add(kDefaultToEnd));
   }
+  passes.addPass(ReadVariableTable());
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(RejoinEndedWaves()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(CutIrreducible()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(CutLadders()));

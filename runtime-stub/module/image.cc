@@ -501,7 +501,8 @@ CUresult FindCode(const Image& image, const Device& device, Code* code,
                ? CUDA_SUCCESS
                : CUDA_ERROR_INVALID_IMAGE;
   }
-  const bool force_jit = source == CodeSource::kCompiled ||
+  const bool apart = source == CodeSource::kApart;
+  const bool force_jit = apart || source == CodeSource::kCompiled ||
                          EnvironmentSaysYes("CUDA_FORCE_PTX_JIT");
   if (image.record && image.record->no_kernel) {
     // An empty device link: nothing to load, and nothing missing.
@@ -531,19 +532,30 @@ CUresult FindCode(const Image& image, const Device& device, Code* code,
         image.name.c_str(), target.c_str());
     return CUDA_ERROR_JIT_COMPILATION_DISABLED;
   }
-  const JitRequest request = {
+  JitRequest request = {
       .ptx = texts.front(),
       .target = device.target,
       .name = image.name,
       .from = image.ptx.empty() ? PtxFrom::kFile : PtxFrom::kProgram};
   if (source == CodeSource::kAsUsed && image.stays_mapped) {
-    if (std::optional<JitResult> kept = FindCompiled(request);
-        kept &&
-        TakeCode(std::move(kept->code), kept->from, image, target, code)) {
-      return CUDA_SUCCESS;
+    for (const bool kept_apart : {false, true}) {
+      request.variables = kept_apart ? "apart" : "";
+      std::optional<JitResult> kept = FindCompiled(request);
+      if (kept &&
+          TakeCode(std::move(kept->code), kept->from, image, target, code)) {
+        code->variables_apart = kept_apart;
+        return CUDA_SUCCESS;
+      }
     }
+    request.variables = "";
     code->to_compile = KernelsToCompileAsUsed(texts.front());
     if (!code->to_compile.empty()) return CUDA_SUCCESS;
+  }
+  // The variables' places are those of the first text.
+  if (apart) {
+    request.variables = "apart";
+    code->variables_apart = true;
+    texts.resize(1);
   }
   // Whole or not at all first: where a newer text cannot be compiled whole, an
   // older one may be. Last, what can be had of the first text.
@@ -581,8 +593,8 @@ CUresult FindCode(const Image& image, const Device& device, Code* code,
   return result;
 }
 
-bool CompileKernel(const Image& image, const Device& device,
-                   const std::string& kernel, Code* code) {
+bool CompileAlone(const Image& image, const Device& device,
+                  const std::string& kernel, Code* code) {
   std::vector<std::string> texts;
   if (PtxCandidates(image, device, &texts) != CUDA_SUCCESS || texts.empty()) {
     return false;
@@ -590,12 +602,16 @@ bool CompileKernel(const Image& image, const Device& device,
   JitResult compiled = CompilePtx({.ptx = texts.front(),
                                    .target = device.target,
                                    .name = image.name,
-                                   .kernel = kernel});
-  return compiled.status == CUDA_SUCCESS &&
-         TakeCode(std::move(compiled.code), compiled.from, image,
-                  device.target.ToString(), code) &&
-         code->info.kernels.size() == 1 &&
-         code->info.kernels.front().name == kernel;
+                                   .kernel = kernel,
+                                   .variables = kernel.empty() ? "alone" : ""});
+  if (compiled.status != CUDA_SUCCESS ||
+      !TakeCode(std::move(compiled.code), compiled.from, image,
+                device.target.ToString(), code)) {
+    return false;
+  }
+  const std::vector<KernelInfo>& kernels = code->info.kernels;
+  return kernel.empty() ? kernels.empty()
+                        : kernels.size() == 1 && kernels.front().name == kernel;
 }
 
 }  // namespace cerberus::stub

@@ -63,26 +63,28 @@ struct Code {
   // nothing was made from; only a kernel that is wanted is missed.
   std::string why_none;
   // Instead of all this, with CodeSource::kAsUsed: kernels that are better
-  // compiled one by one (CompileKernel).
+  // compiled one by one (CompileAlone).
   std::vector<std::string> to_compile;
+  bool variables_apart = false;  // they are in code of their own
 };
 
 // The target whose emulation runs most of the code that the converted files of
 // this process bring, or "" (TargetToEmulate).
 std::string TargetWithMostCode();
 
-enum class CodeSource { kAny, kCompiled, kAsUsed };
+enum class CodeSource { kAny, kCompiled, kApart, kAsUsed };
 
 // `log`, where not null, receives what the compiler said. With kCompiled,
-// prebuilt code is not looked for; with kAsUsed, a text of many kernels is not
-// compiled.
+// prebuilt code is not looked for, nor with kApart, for kernels whose variables
+// CompileAlone makes; with kAsUsed, a text of many kernels is not compiled.
 CUresult FindCode(const Image& image, const Device& device, Code* code,
                   std::string* log, CodeSource source = CodeSource::kAny);
 
-// Compiles a kernel of the PTX that FindCode would take, alone. False where
-// that cannot be, of which nothing is said.
-bool CompileKernel(const Image& image, const Device& device,
-                   const std::string& kernel, Code* code);
+// Compiles a kernel of the PTX that FindCode would take, alone, or, with "",
+// the variables that its kernels share. False where that cannot be, of which
+// nothing is said.
+bool CompileAlone(const Image& image, const Device& device,
+                  const std::string& kernel, Code* code);
 
 }  // namespace cerberus::stub
 

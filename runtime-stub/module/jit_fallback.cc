@@ -142,6 +142,7 @@ struct CompilerOptions {
   bool overflow = false;
   bool serial = false;
   std::string kernel;
+  std::string_view variables;
   std::string parts_folder;  // "": parts are not kept
 };
 
@@ -173,6 +174,9 @@ std::vector<std::string> ArgumentsOf(const CompilerOptions& compile,
   if (!compile.kernel.empty()) {
     arguments.push_back("--kernel=" + compile.kernel);
   }
+  if (!compile.variables.empty()) {
+    arguments.push_back("--variables=" + std::string(compile.variables));
+  }
   arguments.push_back("-");
   return arguments;
 }
@@ -196,6 +200,9 @@ std::string OptionsOf(const JitRequest& request, const std::string& build) {
   if (SharedOverflow()) options += " shared-overflow";
   if (SerialLanes()) options += " serial-lanes";
   if (!request.kernel.empty()) options += " kernel " + request.kernel;
+  if (!request.variables.empty()) {
+    options += " variables " + std::string(request.variables);
+  }
   return options + build;
 }
 
@@ -210,7 +217,7 @@ std::optional<JitResult> FindKept(const cache::JitCache& cache,
   return result;
 }
 
-// Of kernels that are compiled one by one the first is announced.
+// Of what is compiled as it is used the first is announced.
 void Announce(const JitRequest& request, bool kept) {
   const std::string target = request.target.ToString();
   const char* for_next = kept ? "; kept for the next start" : "";
@@ -219,15 +226,16 @@ void Announce(const JitRequest& request, bool kept) {
         target.c_str(), for_next);
     return;
   }
-  if (!request.kernel.empty()) {
+  const bool as_used = !request.kernel.empty() || request.variables == "alone";
+  if (as_used) {
     static std::mutex mutex;
     static auto& said = *new std::set<std::string>;
     const std::lock_guard<std::mutex> lock(mutex);
     if (!said.insert(request.name).second) return;
   }
   LogNotice("compiling %s%s for %s (no prebuilt code)%s",
-            request.kernel.empty() ? "" : "what is used of ",
-            request.name.c_str(), target.c_str(), for_next);
+            as_used ? "what is used of " : "", request.name.c_str(),
+            target.c_str(), for_next);
 }
 
 }  // namespace
@@ -268,7 +276,8 @@ JitResult CompilePtx(const JitRequest& request) {
   if (const int error = RunCompiler(
           {compiler, build,
            ArgumentsOf({request.keep_going, SharedOverflow(), SerialLanes(),
-                        request.kernel, cache.enabled() ? cache.folder() : ""},
+                        request.kernel, request.variables,
+                        cache.enabled() ? cache.folder() : ""},
                        target, request.ptx.size(),
                        /*progress=*/static_cast<bool>(progress)),
            name.c_str(), request.ptx.size(), input, output, progress},

@@ -34,6 +34,8 @@ struct JitRequest {
   bool keep_going = false;  // kernels that cannot be compiled are left out
   PtxFrom from = PtxFrom::kFile;
   std::string kernel = "";  // this one alone; "": all
+  // "apart", "alone", as cerberus-jit's --variables; "": with all else.
+  std::string_view variables = "";
 };
 
 // Errors: CUDA_ERROR_JIT_COMPILER_NOT_FOUND, CUDA_ERROR_OPERATING_SYSTEM (it

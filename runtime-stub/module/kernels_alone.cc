@@ -13,7 +13,8 @@ namespace {
 // Of PTX: less is compiled in a second or two.
 constexpr std::size_t kFewBytes = 300'000;
 constexpr std::size_t kFewKernels = 8;
-// Reading the text takes its time for each kernel.
+// Reading the text takes its time for each kernel, and all of them are compiled
+// on all processors.
 constexpr std::size_t kShareOfKernels = 4;
 
 }  // namespace
@@ -47,16 +48,26 @@ KernelsAlone::Entry* KernelsAlone::Find(std::string_view name) {
 KernelsAlone::Entry* KernelsAlone::Compile(const Image& image,
                                            const Device& device,
                                            const std::string& name) {
-  if (entries_.size() >= names_.size() / kShareOfKernels) return nullptr;
+  if (entries_.size() >=
+      std::max(kFewKernels, names_.size() / kShareOfKernels)) {
+    return nullptr;
+  }
+  return Add(image, device, name);
+}
+
+KernelsAlone::Entry* KernelsAlone::Variables(const Image& image,
+                                             const Device& device) {
+  Entry* known = Find("");
+  return known != nullptr ? known : Add(image, device, "");
+}
+
+KernelsAlone::Entry* KernelsAlone::Add(const Image& image, const Device& device,
+                                       const std::string& name) {
   Code code;
-  if (!CompileKernel(image, device, name, &code)) return nullptr;
+  if (!CompileAlone(image, device, name, &code)) return nullptr;
   Entry& entry = entries_[name];
   entry.code = std::move(code);
   return &entry;
-}
-
-void KernelsAlone::ForEach(const std::function<void(Entry&)>& visit) {
-  for (auto& [name, entry] : entries_) visit(entry);
 }
 
 }  // namespace cerberus::stub

@@ -2,10 +2,12 @@
 // as they are used: libraries have modules of hundreds, of which a program
 // takes a few.
 //
-// A kernel can be compiled alone where it shares no variable and no address of
-// a function with others; the compiler finds out (cerberus-jit --kernel). The
-// module is compiled whole for one that cannot, for its variables, and where so
-// many were asked for that it had better been.
+// A kernel can be compiled alone where it takes no address of code; the
+// compiler finds out (cerberus-jit --kernel). All kernels are compiled for one
+// that cannot, and where so many were asked for that they had better been.
+// Variables that kernels share have a code object of their own, whichever of
+// the kernels are compiled (docs/launch-abi.md, "Variables of kernels that are
+// compiled apart").
 #ifndef CERBERUS_RUNTIME_STUB_MODULE_KERNELS_ALONE_H_
 #define CERBERUS_RUNTIME_STUB_MODULE_KERNELS_ALONE_H_
 
@@ -32,7 +34,7 @@ std::vector<std::string> KernelsToCompileAsUsed(std::string_view ptx);
 class KernelsAlone {
  public:
   struct Entry {
-    Code code;  // of one kernel, with its forms
+    Code code;  // of one kernel, with its forms, or of the variables
     hipModule_t hip_module = nullptr;
 
     const KernelInfo& info() const { return code.info.kernels.front(); }
@@ -43,15 +45,22 @@ class KernelsAlone {
   bool Has(std::string_view name) const;
   const std::vector<std::string>& names() const { return names_; }  // sorted
 
+  // Whether nothing was compiled yet.
+  bool empty() const { return entries_.empty(); }
   // What was compiled; null: nothing yet.
   Entry* Find(std::string_view name);
-  // Null where the module is to be compiled whole.
+  // Null where all kernels are to be compiled.
   Entry* Compile(const Image& image, const Device& device,
                  const std::string& name);
+  // Null where they do not compile.
+  Entry* Variables(const Image& image, const Device& device);
 
-  void ForEach(const std::function<void(Entry&)>& visit);
+  // By names, that of the variables is empty.
+  std::map<std::string, Entry, std::less<>>& entries() { return entries_; }
 
  private:
+  Entry* Add(const Image& image, const Device& device, const std::string& name);
+
   std::vector<std::string> names_;
   std::map<std::string, Entry, std::less<>> entries_;
 };

@@ -105,14 +105,16 @@ CUresult Module::SearchLocked(Device* device, std::string* log,
   if (slot.searched) return slot.result;
   if (slot.alone != nullptr) {
     if (source == CodeSource::kAsUsed) return CUDA_SUCCESS;
-    source = CodeSource::kCompiled;  // nothing else was found
+    // Nothing else was found.
+    source = slot.alone->empty() ? CodeSource::kCompiled : CodeSource::kApart;
   }
   slot.result = FindCode(image_, *device, &slot.code, log, source);
-  if (!slot.code.to_compile.empty()) {
+  const bool as_used = !slot.code.to_compile.empty();
+  if (as_used || (slot.code.variables_apart && slot.alone == nullptr)) {
     slot.alone =
         std::make_unique<KernelsAlone>(std::exchange(slot.code.to_compile, {}));
-    return CUDA_SUCCESS;
   }
+  if (as_used) return CUDA_SUCCESS;
   slot.searched = slot.result != CUDA_ERROR_OUT_OF_MEMORY;
   return slot.result;
 }
@@ -224,7 +226,7 @@ CUresult Module::InfoOf(Kernel* kernel, Device* device,
 hipError_t Module::LoadCompiledLocked(Device* device, hipModule_t* loaded) {
   OnDevice& slot = *devices_[device->ordinal];
   Code compiled;
-  if (!image_.hsaco.empty() ||
+  if (!image_.hsaco.empty() || slot.code.variables_apart ||
       FindCode(image_, *device, &compiled, nullptr, CodeSource::kCompiled) !=
           CUDA_SUCCESS) {
     if (!compiled.why_none.empty()) {
@@ -249,18 +251,46 @@ hipError_t Module::LoadCompiledLocked(Device* device, hipModule_t* loaded) {
   return hipSuccess;
 }
 
+// A variable of the code that an address belongs into; null if there is none.
+static CUresult FindAddressOf(Context* context, hipModule_t loaded,
+                              const char* name, hipDeviceptr_t* variable) {
+  std::size_t bytes = sizeof(CUdeviceptr);
+  const hipError_t found =
+      hip.hipModuleGetGlobal(variable, &bytes, loaded, name);
+  if (found == hipErrorNotFound) {
+    *variable = nullptr;
+    return CUDA_SUCCESS;
+  }
+  if (found != hipSuccess) return NoteResult(context, found);
+  return bytes == sizeof(CUdeviceptr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_IMAGE;
+}
+
 // Gives the code the address of the context's services, if it asks for it.
 static CUresult SetServices(Context* context, hipModule_t loaded) {
-  hipDeviceptr_t symbol = nullptr;
-  std::size_t bytes = 0;
-  const hipError_t found =
-      hip.hipModuleGetGlobal(&symbol, &bytes, loaded, formats::kContextSymbol);
-  if (found == hipErrorNotFound) return CUDA_SUCCESS;
-  if (found != hipSuccess) return NoteResult(context, found);
+  hipDeviceptr_t variable = nullptr;
   CUdeviceptr block = 0;
-  if (bytes != sizeof block) return CUDA_ERROR_INVALID_IMAGE;
-  if (CUresult r = ServicesOf(context, &block); r != CUDA_SUCCESS) return r;
-  return FromHip(Upload(symbol, &block, sizeof block));
+  CUresult result =
+      FindAddressOf(context, loaded, formats::kContextSymbol, &variable);
+  if (result != CUDA_SUCCESS || variable == nullptr) return result;
+  result = ServicesOf(context, &block);
+  if (result != CUDA_SUCCESS) return result;
+  return FromHip(Upload(variable, &block, sizeof block));
+}
+
+CUresult Module::SetVariablesLocked(Context* context, hipModule_t loaded) {
+  hipDeviceptr_t variable = nullptr;
+  CUresult result =
+      FindAddressOf(context, loaded, formats::kVariablesSymbol, &variable);
+  if (result != CUDA_SUCCESS || variable == nullptr) return result;
+  hipModule_t variables = nullptr;
+  result = VariablesLocked(context, &variables);
+  if (result != CUDA_SUCCESS) return result;
+  hipDeviceptr_t table = nullptr;
+  std::size_t bytes = 0;
+  const hipError_t error = hip.hipModuleGetGlobal(&table, &bytes, variables,
+                                                  formats::kVariableTable);
+  if (error != hipSuccess) return NoteResult(context, error);
+  return FromHip(Upload(variable, &table, sizeof table));
 }
 
 CUresult Module::SetHandleLocked(Context* context, hipModule_t loaded,
@@ -321,6 +351,9 @@ CUresult Module::LoadLocked(Context* context) {
   // Modules that print, assert, trap or launch find what they need here.
   if (slot.code.info.abi) {
     CUresult result = SetServices(context, loaded);
+    if (result == CUDA_SUCCESS && slot.code.variables_apart) {
+      result = SetVariablesLocked(context, loaded);
+    }
     for (const KernelInfo& info : slot.code.info.kernels) {
       if (!info.handle || result != CUDA_SUCCESS) continue;
       result = SetHandleLocked(context, loaded, info);
@@ -345,11 +378,28 @@ CUresult Module::LoadAloneLocked(Context* context, KernelsAlone::Entry* entry) {
         image_.name.c_str(), context->device->target.ToString().c_str(), error);
     return NoteResult(context, error);
   }
-  if (CUresult r = SetServices(context, loaded); r != CUDA_SUCCESS) {
+  CUresult result = SetServices(context, loaded);
+  if (result == CUDA_SUCCESS) result = SetVariablesLocked(context, loaded);
+  if (result != CUDA_SUCCESS) {
     hip.hipModuleUnload(loaded);
-    return r;
+    return result;
   }
   entry->hip_module = loaded;
+  return CUDA_SUCCESS;
+}
+
+CUresult Module::VariablesLocked(Context* context, hipModule_t* variables) {
+  Device* device = context->device;
+  static_cast<void>(SearchLocked(device, nullptr, CodeSource::kAsUsed));
+  const OnDevice& slot = SlotLocked(device);
+  *variables = nullptr;
+  if (slot.alone == nullptr || (slot.searched && !slot.code.variables_apart)) {
+    return CUDA_SUCCESS;
+  }
+  KernelsAlone::Entry* entry = slot.alone->Variables(image_, *device);
+  if (entry == nullptr) return CUDA_ERROR_INVALID_PTX;
+  if (CUresult r = LoadAloneLocked(context, entry); r != CUDA_SUCCESS) return r;
+  *variables = entry->hip_module;
   return CUDA_SUCCESS;
 }
 
@@ -384,11 +434,19 @@ CUresult Module::FunctionOf(Kernel* kernel, Context* context,
 CUresult Module::GetGlobal(Context* context, const char* name,
                            CUdeviceptr* address, std::size_t* bytes) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (CUresult r = LoadLocked(context); r != CUDA_SUCCESS) return r;
   hipDeviceptr_t pointer = nullptr;
   std::size_t size = 0;
-  const hipError_t error = hip.hipModuleGetGlobal(
-      &pointer, &size, devices_[context->device->ordinal]->hip_module, name);
+  hipError_t error = hipErrorNotFound;
+  hipModule_t variables = nullptr;
+  if (CUresult r = VariablesLocked(context, &variables);
+      r == CUDA_SUCCESS && variables != nullptr) {
+    error = hip.hipModuleGetGlobal(&pointer, &size, variables, name);
+  }
+  if (error == hipErrorNotFound) {
+    if (CUresult r = LoadLocked(context); r != CUDA_SUCCESS) return r;
+    error = hip.hipModuleGetGlobal(
+        &pointer, &size, devices_[context->device->ordinal]->hip_module, name);
+  }
   if (error != hipSuccess) return NoteResult(context, error);
   if (address != nullptr) *address = reinterpret_cast<CUdeviceptr>(pointer);
   if (bytes != nullptr) *bytes = size;
@@ -420,8 +478,7 @@ void Module::UnloadFrom(Device* device) {
   };
   unload(&slot->hip_module);
   if (slot->alone == nullptr) return;
-  slot->alone->ForEach(
-      [&](KernelsAlone::Entry& entry) { unload(&entry.hip_module); });
+  for (auto& [name, entry] : slot->alone->entries()) unload(&entry.hip_module);
 }
 
 CUresult UseModule(const Module& module, Context** context) {

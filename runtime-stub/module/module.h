@@ -117,7 +117,8 @@ class Module {
     Code code;
     Code rejected;  // by HIP; kernels' infos may still be read
     hipModule_t hip_module = nullptr;
-    std::unique_ptr<KernelsAlone> alone;  // where there are such
+    // Where there are such, or variables apart.
+    std::unique_ptr<KernelsAlone> alone;
   };
 
   Module(Image image, Context* home) : image_(std::move(image)), home_(home) {}
@@ -139,6 +140,10 @@ class Module {
   CUresult CompiledKernelLocked(Device* device, const char* name,
                                 Kernel** kernel);
   CUresult LoadAloneLocked(Context* context, KernelsAlone::Entry* entry);
+  // The code of variables that are apart; HIP's null where none are.
+  CUresult VariablesLocked(Context* context, hipModule_t* variables);
+  // Tells code where they are, if it asks for them.
+  CUresult SetVariablesLocked(Context* context, hipModule_t loaded);
 
   std::uint32_t alive_ = kAlive;
   const Image image_;

@@ -71,8 +71,8 @@ void ToIr(const cerberus::ptx::Module& module, llvm::TargetMachine& machine,
   const ProgramPart whole;
   ModuleInfo info;
   ProgramLowering lowering({{&module, &lines, options}},
-                           *CallGraph::Build({&module}, {"ptx"}), whole, out,
-                           nullptr);
+                           *CallGraph::Build({&module}, {"ptx"}), whole,
+                           nullptr, out, nullptr);
   if (!lowering.Run(&info)) std::abort();
 }
 

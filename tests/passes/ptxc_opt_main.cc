@@ -44,6 +44,7 @@
 #include "ptxc/passes/repairs/unset_registers.h"
 #include "ptxc/passes/shared_window.h"
 #include "ptxc/passes/shuffles.h"
+#include "ptxc/passes/table_reads.h"
 #include "support/output_file.h"
 #include "support/targets/target_table.h"
 
@@ -216,6 +217,8 @@ constexpr PassRow kPasses[] = {
     {"sink-within-bounds",
      [](Session& s) { s.RunOnFunctions(SinkWithinBounds()); }},
     {"hold-sums", [](Session& s) { s.RunOnFunctions(HoldSums()); }},
+    {"read-variable-table",
+     [](Session& s) { s.RunOnModule(ReadVariableTable()); }},
     {"rejoin-ended-waves",
      [](Session& s) { s.RunOnFunctions(RejoinEndedWaves()); }},
     {"cut-irreducible", [](Session& s) { s.RunOnFunctions(CutIrreducible()); }},

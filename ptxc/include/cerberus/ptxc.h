@@ -119,10 +119,14 @@ typedef struct cerberus_ptxc_options {
   int32_t slots_fd; /* with isolate: of `jobs`, those after the first are taken
                        from here and given back, a nonblocking eventfd that is a
                        semaphore; 0: all are the caller's */
-  const char* only_kernel; /* mangled; compiles this one alone, to be loaded
-                              beside code for others of the module; an error
-                              where it shares variables or functions' addresses
-                              with those. NULL: all */
+  const char* only_kernel; /* mangled, with variables 1: compiles this one
+                              alone, to be loaded beside code for others of the
+                              module; an error where it takes addresses of code.
+                              NULL: all */
+  int32_t variables; /* 1: those that code objects of one module share are not
+                        in this one; 2: those alone are, and no kernels
+                        (docs/launch-abi.md, "Variables of kernels that are
+                        compiled apart") */
 } cerberus_ptxc_options;
 
 typedef struct cerberus_ptxc_result cerberus_ptxc_result;

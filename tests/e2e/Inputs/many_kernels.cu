@@ -1,6 +1,10 @@
-// A module of 24 kernels, of which a run takes those that its arguments name,
+// A module of 32 kernels, of which a run takes those that its arguments name,
 // each checked: mN, kernel N; cN, one that counts in a variable of the module
-// as well, and pN, one that prints. `q` asks for a kernel's attributes alone.
+// as well, by what a constant says, and that each time it is called in a
+// function's own variable; fN, one that counts in the first by a function
+// pointer; and pN, one that prints. `q` asks for a kernel's attributes alone,
+// `s` sets the constant.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -14,6 +18,17 @@
   } while (0)
 
 __device__ int g_count;
+__constant__ int g_step = 1;
+__device__ int* const g_counter = &g_count;
+
+__device__ __noinline__ int Call() {
+  static __device__ int calls;
+  return atomicAdd(&calls, 1);
+}
+
+__device__ void CountUp() { atomicAdd(g_counter, g_step); }
+__device__ void CountDown() { atomicAdd(g_counter, -g_step); }
+__device__ void (*g_ways[2])() = {CountUp, CountDown};
 
 // Long enough that nobody wants to wait for all of them.
 template <unsigned kNumber>
@@ -25,20 +40,27 @@ __host__ __device__ unsigned Mixed(unsigned x) {
   return x;
 }
 
-enum Kind { kMixes, kCounts, kPrints };
+enum Kind { kMixes, kCounts, kPrints, kCalls };
 template <Kind kKind, unsigned kNumber>
 __global__ void Kernel(unsigned* values) {
   values[threadIdx.x] = Mixed<kNumber>(values[threadIdx.x]);
-  if (kKind == kCounts) atomicAdd(&g_count, 1);
+  if (kKind == kCounts) {
+    atomicAdd(&g_count, g_step);
+    const int call = Call();
+    if (threadIdx.x == 31) values[32] = call;
+  }
+  if (kKind == kCalls) g_ways[values[0] == 0]();
   if (kKind == kPrints && threadIdx.x == 0) printf("kernel p%u\n", kNumber);
 }
+
+int g_last_call = -1;  // that kernels of that kind have seen
 
 template <Kind kKind, unsigned kNumber>
 void Run() {
   std::vector<unsigned> values(32);
   for (unsigned i = 0; i < 32; ++i) values[i] = i;
   unsigned* device;
-  CHECK(cudaMalloc(&device, 128));
+  CHECK(cudaMalloc(&device, 132));
   CHECK(cudaMemcpy(device, values.data(), 128, cudaMemcpyHostToDevice));
   Kernel<kKind, kNumber><<<1, 32>>>(device);
   CHECK(cudaMemcpy(values.data(), device, 128, cudaMemcpyDeviceToHost));
@@ -46,6 +68,12 @@ void Run() {
     if (values[i] == Mixed<kNumber>(i)) continue;
     std::printf("kernel %u computed something else\n", kNumber);
     std::exit(1);
+  }
+  if (kKind == kCounts) {
+    static_assert(sizeof(int) == sizeof(unsigned));
+    int call = 0;
+    CHECK(cudaMemcpy(&call, device + 32, 4, cudaMemcpyDeviceToHost));
+    g_last_call = std::max(g_last_call, call);
   }
 }
 
@@ -57,6 +85,8 @@ void Pick(unsigned number) {
 
 int main(int argc, char** argv) {
   int counts = 0;
+  int calls = 0;
+  int step = 1;
   for (int i = 1; i < argc; ++i) {
     const auto number = static_cast<unsigned>(std::atoi(argv[i] + 1));
     switch (argv[i][0]) {
@@ -64,7 +94,16 @@ int main(int argc, char** argv) {
       case 'p': Pick<kPrints>(number); break;
       case 'c':
         Pick<kCounts>(number);
-        counts += 32;
+        counts += 32 * step;
+        calls += 32;
+        break;
+      case 'f':
+        Pick<kCalls>(number);
+        counts += 32 * step;
+        break;
+      case 's':
+        step = static_cast<int>(number);
+        CHECK(cudaMemcpyToSymbol(g_step, &step, sizeof step));
         break;
       default: {
         cudaFuncAttributes attributes;
@@ -77,5 +116,10 @@ int main(int argc, char** argv) {
   if (counts != 0) {
     CHECK(cudaMemcpyFromSymbol(&counted, g_count, sizeof counted));
   }
-  std::puts(counted == counts ? "PASS" : "the count is wrong");
+  const bool all_called =
+      calls == 0 ? g_last_call == -1
+                 : g_last_call >= calls - 32 && g_last_call < calls;
+  if (!all_called) std::printf("call %d of %d\n", g_last_call, calls);
+  if (counted != counts) std::printf("%d instead of %d\n", counted, counts);
+  if (all_called && counted == counts) std::puts("PASS");
 }

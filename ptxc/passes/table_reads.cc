@@ -1,0 +1,161 @@
+#include "ptxc/passes/table_reads.h"
+
+#include <string>
+#include <vector>
+
+#include "formats/launch_abi.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/ReplaceConstant.h"
+#include "ptxc/address_spaces.h"
+
+namespace cerberus::ptx {
+namespace {
+
+using llvm::BasicBlock;
+using llvm::Function;
+using llvm::GlobalVariable;
+using llvm::Instruction;
+using llvm::Use;
+
+constexpr char kPlace[] = "cerberus-place";
+// So many addresses of a function are read once, before all loops that use
+// them; of more each is read in each block that uses it, or they would all wait
+// in scalar registers, of which there are a hundred.
+constexpr std::size_t kFewVariables = 12;
+
+// Where a value has to be there for a use.
+BasicBlock* BlockOf(const Use& use) {
+  auto* user = llvm::cast<Instruction>(use.getUser());
+  if (auto* phi = llvm::dyn_cast<llvm::PHINode>(user)) {
+    return phi->getIncomingBlock(use);
+  }
+  return user->getParent();
+}
+
+using UsesOfVariables = llvm::MapVector<GlobalVariable*, std::vector<Use*>>;
+
+class TableReader {
+ public:
+  TableReader(Function& function, GlobalVariable& table)
+      : function_(function), table_(table) {}
+
+  void Read(const UsesOfVariables& variables) {
+    llvm::IRBuilder<> builder(
+        &*function_.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
+    start_ = LoadAddress(builder, &table_, "variables");
+    if (variables.size() > kFewVariables) {
+      for (const auto& [variable, uses] : variables) {
+        llvm::MapVector<BasicBlock*, std::vector<Use*>> by_block;
+        for (Use* use : uses) by_block[BlockOf(*use)].push_back(use);
+        for (const auto& [block, here] : by_block) {
+          ReadIn(*block, *variable, here);
+        }
+      }
+      return;
+    }
+    const llvm::DominatorTree dominators(function_);
+    const llvm::LoopInfo loops(dominators);
+    for (const auto& [variable, uses] : variables) {
+      BasicBlock* block = nullptr;
+      for (const Use* use : uses) {
+        BasicBlock* at = BlockOf(*use);
+        if (!dominators.isReachableFromEntry(at)) continue;
+        block = block == nullptr
+                    ? at
+                    : dominators.findNearestCommonDominator(block, at);
+      }
+      if (block == nullptr) block = &function_.getEntryBlock();
+      while (const llvm::Loop* loop = loops.getLoopFor(block)) {
+        block = dominators.getNode(loop->getOutermostLoop()->getHeader())
+                    ->getIDom()
+                    ->getBlock();
+      }
+      ReadIn(*block, *variable, uses);
+    }
+  }
+
+ private:
+  // Nothing writes it once kernels run.
+  static llvm::Instruction* LoadAddress(llvm::IRBuilder<>& builder,
+                                        llvm::Value* from,
+                                        const llvm::Twine& name) {
+    llvm::LoadInst* load = builder.CreateAlignedLoad(
+        builder.getPtrTy(kAsGlobal), from, llvm::Align(8), name);
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load,
+                      llvm::MDNode::get(builder.getContext(), {}));
+    return load;
+  }
+
+  // Before the first of the uses that is in the block, else at its end.
+  void ReadIn(BasicBlock& block, const GlobalVariable& variable,
+              const std::vector<Use*>& uses) {
+    Instruction* before = block.getTerminator();
+    for (const Use* use : uses) {
+      auto* user = llvm::cast<Instruction>(use->getUser());
+      if (user->getParent() == &block && !llvm::isa<llvm::PHINode>(user) &&
+          user->comesBefore(before)) {
+        before = user;
+      }
+    }
+    unsigned place = 0;
+    variable.getAttribute(kPlace).getValueAsString().getAsInteger(10, place);
+    llvm::IRBuilder<> builder(before);
+    llvm::Value* address = LoadAddress(
+        builder,
+        builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), start_, place),
+        variable.getName());
+    for (Use* use : uses) use->set(address);
+  }
+
+  Function& function_;
+  GlobalVariable& table_;
+  Instruction* start_ = nullptr;
+};
+
+}  // namespace
+
+void SetPlaceInTable(GlobalVariable& variable, unsigned place) {
+  variable.addAttribute(kPlace, llvm::utostr(place));
+}
+
+llvm::PreservedAnalyses ReadVariableTable::run(
+    llvm::Module& module, llvm::ModuleAnalysisManager& /*analyses*/) {
+  std::vector<GlobalVariable*> elsewhere;
+  for (GlobalVariable& variable : module.globals()) {
+    if (variable.hasAttribute(kPlace)) elsewhere.push_back(&variable);
+  }
+  if (elsewhere.empty()) return llvm::PreservedAnalyses::all();
+  llvm::convertUsersOfConstantsToInstructions(
+      std::vector<llvm::Constant*>(elsewhere.begin(), elsewhere.end()));
+  llvm::MapVector<Function*, UsesOfVariables> functions;
+  for (GlobalVariable* variable : elsewhere) {
+    for (Use& use : variable->uses()) {
+      // All users are instructions: no initialiser names such a variable.
+      auto* user = llvm::cast<Instruction>(use.getUser());
+      functions[user->getFunction()][variable].push_back(&use);
+    }
+  }
+  if (!functions.empty()) {
+    llvm::Type* pointer =
+        llvm::PointerType::get(module.getContext(), kAsGlobal);
+    auto* table = new GlobalVariable(
+        module, pointer, false, llvm::GlobalValue::WeakAnyLinkage,
+        llvm::Constant::getNullValue(pointer), formats::kVariablesSymbol,
+        nullptr, llvm::GlobalValue::NotThreadLocal, kAsGlobal,
+        /*isExternallyInitialized=*/true);
+    table->setAlignment(llvm::Align(8));
+    table->setVisibility(llvm::GlobalValue::ProtectedVisibility);
+    for (const auto& [function, variables] : functions) {
+      TableReader(*function, *table).Read(variables);
+    }
+  }
+  for (GlobalVariable* variable : elsewhere) variable->eraseFromParent();
+  return llvm::PreservedAnalyses::none();
+}
+
+}  // namespace cerberus::ptx
