@@ -27,6 +27,7 @@
 #include "llvm/Target/TargetOptions.h"
 #include "llvm/TargetParser/Triple.h"
 #include "ptxc/passes/growth/ended_waves.h"
+#include "ptxc/passes/growth/kill_flags.h"
 #include "ptxc/passes/growth/long_blocks.h"
 #include "ptxc/passes/growth/passes_by_size.h"
 #include "ptxc/passes/growth/scheduling_regions.h"
@@ -152,6 +153,7 @@ void RegisterBackend() {
     RecomputeWithinRegisters();
     BoundSchedulingRegions();
     WidenSlotGaps();
+    ClearKillFlagsAtOnce();
   });
 }
 
