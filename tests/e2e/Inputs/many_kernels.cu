@@ -3,7 +3,7 @@
 // as well, by what a constant says, and that each time it is called in a
 // function's own variable; fN, one that counts in the first by a function
 // pointer; and pN, one that prints. `q` asks for a kernel's attributes alone,
-// `s` sets the constant.
+// `s` sets the constant, and `r` resets the device, with all variables.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -104,6 +104,12 @@ int main(int argc, char** argv) {
       case 's':
         step = static_cast<int>(number);
         CHECK(cudaMemcpyToSymbol(g_step, &step, sizeof step));
+        break;
+      case 'r':
+        CHECK(cudaDeviceReset());
+        counts = calls = 0;
+        step = 1;
+        g_last_call = -1;
         break;
       default: {
         cudaFuncAttributes attributes;
