@@ -32,7 +32,7 @@ cerberus_unit_test(emulator_division_test
 target_compile_options(emulator_division_test PRIVATE -ffp-contract=off)
 
 # Kernels in assembly, and a few in HIP for what only a compiler knows.
-foreach(test hazard machine_state residency sanitizer stats targets)
+foreach(test gws hazard machine_state residency sanitizer stats targets)
   cerberus_unit_test(emulator_${test}_test
       SOURCES ${test}_test.cc
       LIBS cerberus_emulator
