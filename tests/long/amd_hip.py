@@ -62,13 +62,15 @@ def converted(work, options, source, nvcc, conversion):
 
 def run(root, program, options, variables):
     """"" or why the program did not pass."""
+    # Several devices, where the program has some: with the target among them.
+    for devices in variables.get("DEVICES", options.arch).split():
+        targets = devices
+        if options.arch in devices.split(","):
+            break
+    else:
+        targets = re.sub(r"gfx\w+", options.arch, targets)
     environment = {"PATH": os.environ["PATH"], "HOME": str(program.parent),
-                   "CERBERUS_EMU_TARGETS": options.arch}
-    if "," in variables.get("DEVICES", ""):
-        # HIP 5.2.3 does not know the targets that programs name.
-        environment["CERBERUS_EMU_TARGETS"] = (
-            f"{options.arch},{options.arch}" if options.suite == "bookworm"
-            else variables["DEVICES"])
+                   "CERBERUS_EMU_TARGETS": targets}
     for word in shlex.split(variables.get("RUN_ENV", "")):
         name, value = word.split("=", 1)
         environment[name] = value
