@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -200,25 +201,40 @@ void LeaveCapture(hipStream_t stream) {
 }
 
 hipError_t AllocateZeros(void** memory, std::size_t bytes, std::size_t zeros) {
+  const std::vector<char> nothing(zeros);
   const RelaxedCapture relaxed;
   hipError_t error = hip.hipMalloc(memory, bytes);
   if (error != hipSuccess || zeros == 0) return error;
-  error = InOwnStream([&](hipStream_t stream) {
-    return hip.hipMemsetD8Async(*memory, 0, zeros, stream);
-  });
+  error = Upload(*memory, nothing.data(), zeros);
   if (error != hipSuccess) (void)hip.hipFree(*memory);
   return error;
 }
 
 hipError_t Upload(void* to, const void* from, std::size_t bytes) {
-  // HIP 6 keeps the null stream still while another one captures, HIP 5 waits
-  // for no stream then.
-  if (hip.major == 5 || !g_begun.any.load(std::memory_order_relaxed)) {
+  if (!g_begun.any.load(std::memory_order_relaxed)) {
     return hip.hipMemcpy(to, from, bytes, hipMemcpyHostToDevice);
   }
-  return InOwnStream([&](hipStream_t stream) {
-    return hip.hipMemcpyAsync(to, from, bytes, hipMemcpyHostToDevice, stream);
-  });
+  // HIP keeps the null stream still while another one captures, and 5.7 waits
+  // for no stream then; it may be asked for an event.
+  constexpr unsigned kNonBlocking = 1, kNoTime = 2;
+  const RelaxedCapture relaxed;
+  hipStream_t stream = nullptr;
+  hipEvent_t end = nullptr;
+  hipError_t error = hip.hipStreamCreateWithFlags(&stream, kNonBlocking);
+  if (error != hipSuccess) return error;
+  error = hip.hipEventCreateWithFlags(&end, kNoTime);
+  if (error == hipSuccess) {
+    error = hip.hipMemcpyAsync(to, from, bytes, hipMemcpyHostToDevice, stream);
+    if (error == hipSuccess) error = hip.hipEventRecord(end, stream);
+    if (error == hipSuccess) {
+      while ((error = hip.hipEventQuery(end)) == hipErrorNotReady) {
+        std::this_thread::yield();
+      }
+    }
+    (void)hip.hipEventDestroy(end);
+  }
+  const hipError_t destroyed = hip.hipStreamDestroy(stream);
+  return error == hipSuccess ? destroyed : error;
 }
 
 }  // namespace cerberus::stub

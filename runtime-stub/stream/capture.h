@@ -82,21 +82,6 @@ class RelaxedCapture {
   const bool exchanged_;
 };
 
-// Puts work into a stream of its own and waits for it, also while another one
-// captures.
-template <typename Work>
-hipError_t InOwnStream(Work work) {
-  constexpr unsigned kNonBlocking = 1;
-  const RelaxedCapture relaxed;
-  hipStream_t stream = nullptr;
-  hipError_t error = hip.hipStreamCreateWithFlags(&stream, kNonBlocking);
-  if (error != hipSuccess) return error;
-  error = work(stream);
-  if (error == hipSuccess) error = hip.hipStreamSynchronize(stream);
-  const hipError_t destroyed = hip.hipStreamDestroy(stream);
-  return error == hipSuccess ? destroyed : error;
-}
-
 // Device memory whose first bytes, `zeros`, are such; also while a stream
 // captures.
 hipError_t AllocateZeros(void** memory, std::size_t bytes, std::size_t zeros);
