@@ -91,6 +91,7 @@ bool LoadHip(const std::string& path, HipBinding binding, std::string* why) {
   }
 #include "hip/hip_api.def"
 #undef HIP_FN
+  found.is_before_5_3 = dlsym(library, "hipLaunchHostFunc") == nullptr;
   found.has_cooperative_launch =
       dlsym(library, "hipModuleLaunchCooperativeKernel") != nullptr;
   found.has_address_range_handles =

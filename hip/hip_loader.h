@@ -50,6 +50,7 @@ struct Hip {
   void* library = nullptr;
   int major = 0;     // of HIP's version: 5, 6, 7
   std::string path;  // as opened
+  bool is_before_5_3 = false;
   bool has_cooperative_launch = false;
   bool has_address_range_handles = false;
 };

@@ -66,6 +66,29 @@ CUresult NumberNew(CUgraph graph) {
 
 }  // namespace
 
+namespace {
+
+// HIP before 5.3 leaves edges to a node that is destroyed. Which graph they are
+// in it does not ask.
+void RemoveEdges(hipGraphNode_t node) {
+  hipGraph_t any = nullptr;
+  if (hip.hipGraphCreate(&any, 0) != hipSuccess) return;
+  std::size_t count = 0;
+  (void)hip.hipGraphNodeGetDependencies(node, nullptr, &count);
+  std::vector<hipGraphNode_t> before(count), same(count, node);
+  (void)hip.hipGraphNodeGetDependencies(node, before.data(), &count);
+  (void)hip.hipGraphRemoveDependencies(any, before.data(), same.data(), count);
+  count = 0;
+  (void)hip.hipGraphNodeGetDependentNodes(node, nullptr, &count);
+  std::vector<hipGraphNode_t> after(count);
+  same.assign(count, node);
+  (void)hip.hipGraphNodeGetDependentNodes(node, after.data(), &count);
+  (void)hip.hipGraphRemoveDependencies(any, same.data(), after.data(), count);
+  (void)hip.hipGraphDestroy(any);
+}
+
+}  // namespace
+
 namespace api {
 
 CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mode) {
@@ -97,6 +120,11 @@ CUresult cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus* status,
                                 cuuint64_t* id) {
   if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_STREAM(context, stream, handle);
+  if (!Captures(stream)) {
+    // HIP 5.2 has no information on the null stream.
+    if (id != nullptr) *id = 0;
+    return cuStreamIsCapturing(handle, status);
+  }
   unsigned long long number = 0;
   const hipError_t error = hip.hipStreamGetCaptureInfo(stream, status, &number);
   *status = CaptureStatus(stream, *status);
@@ -109,10 +137,8 @@ CUresult cuStreamGetCaptureInfo_v2(CUstream handle,
                                    const CUgraphNode** nodes,
                                    std::size_t* count) {
   if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (graph == nullptr && nodes == nullptr && count == nullptr) {
-    return cuStreamGetCaptureInfo(handle, status, id);
-  }
   CERB_STREAM(context, stream, handle);
+  if (!Captures(stream)) return cuStreamGetCaptureInfo(handle, status, id);
   unsigned long long number = 0;
   const hipError_t error = hip.hipStreamGetCaptureInfo_v2(
       stream, status, &number, Native(graph),
@@ -209,6 +235,7 @@ CUresult cuGraphDestroyNode(CUgraphNode node) {
   CERB_OPTIONAL_CONTEXT(context);
   ForgetNodeNumber(node);
   ForgetNode(node);
+  if (hip.is_before_5_3) RemoveEdges(Native(node));
   return NoteResult(context, hip.hipGraphDestroyNode(Native(node)));
 }
 CUresult cuGraphNodeFindInClone(CUgraphNode* out, CUgraphNode node,

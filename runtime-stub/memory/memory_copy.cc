@@ -118,12 +118,11 @@ CUDA_MEMCPY3D Plain(const CUDA_MEMCPY3D_PEER& copy) {
 
 CUresult CopySync(void* to, const void* from, std::size_t bytes,
                   hipMemcpyKind kind) {
-  CERB_CONTEXT(context);
+  CERB_STREAM(context, stream, nullptr);
   if (bytes == 0) return CUDA_SUCCESS;
   if (!IsMapped(to, bytes) || !IsMapped(from, bytes)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  const hipStream_t stream = DefaultStream();
   if (stream == nullptr) {
     const hipError_t error = hip.hipMemcpy(to, from, bytes, kind);
     FlushOutput(context->device);

@@ -1,8 +1,12 @@
 #include "runtime-stub/stream/stream.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <utility>
 
 #include "hip/hip_loader.h"
 #include "runtime-stub/api/api.h"
@@ -13,6 +17,7 @@
 #include "runtime-stub/device/provider.h"
 #include "runtime-stub/launch/services.h"
 #include "runtime-stub/stream/capture.h"
+#include "support/never_destroyed.h"
 
 namespace cerberus::stub {
 namespace {
@@ -84,6 +89,46 @@ CUresult CreateStream(Context* context, CUstream* out, unsigned flags,
   return CUDA_SUCCESS;
 }
 
+// HIP before 5.3 launches no kernels into its stream of a thread. There it is
+// one of the stub's own, of each context that the thread works in; when the
+// thread ends it is there for others.
+using Streams = std::multimap<Context*, CUstream>;
+std::mutex g_idle_mutex;
+NeverDestroyed<Streams> g_idle_streams;
+struct ThreadStreams {
+  Streams streams;
+  ~ThreadStreams() {
+    std::lock_guard<std::mutex> lock(g_idle_mutex);
+    (*g_idle_streams).merge(streams);
+  }
+};
+thread_local ThreadStreams t_streams;
+
+bool HasStream(Context* context, hipStream_t stream) {
+  std::lock_guard<std::mutex> lock(context->mutex);
+  const auto& all = context->streams;
+  return std::find(all.begin(), all.end(), stream) != all.end();
+}
+
+CUresult ThreadStream(Context* context, Stream** out) {
+  Streams& mine = t_streams.streams;
+  auto at = mine.find(context);
+  if (at == mine.end()) {
+    std::lock_guard<std::mutex> lock(g_idle_mutex);
+    if (auto idle = (*g_idle_streams).extract(context)) {
+      at = mine.insert(std::move(idle));
+    }
+  }
+  if (at == mine.end()) at = mine.emplace(context, nullptr);
+  CUresult result = StreamOf(at->second, out);
+  // None yet, or a reset has ended it.
+  if (*out == nullptr || !HasStream(context, (*out)->hip_stream)) {
+    result = CreateStream(context, &at->second, 0, 0, false);
+    if (result == CUDA_SUCCESS) result = StreamOf(at->second, out);
+  }
+  return result;
+}
+
 bool IsStreamAttribute(int id) {
   switch (id) {
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
@@ -124,7 +169,12 @@ void RunHostFunction(hipStream_t, hipError_t, void* data) {
 
 CUresult FindStream(CUstream handle, Context** context, Stream** stream) {
   if (CUresult r = StreamOf(handle, stream); r != CUDA_SUCCESS) return r;
-  if (*stream == nullptr) return CurrentContext(context);
+  if (*stream == nullptr) {
+    const CUresult result = CurrentContext(context);
+    return result == CUDA_SUCCESS && hip.is_before_5_3 && IsPerThread(handle)
+               ? ThreadStream(*context, stream)
+               : result;
+  }
   *context = (*stream)->context;
   return UseContext(*context);
 }
@@ -183,7 +233,9 @@ CUresult cuGreenCtxStreamCreate(CUstream* stream, CUgreenCtx handle,
 CUresult cuStreamDestroy_v2(CUstream handle) {
   if (Exiting()) return CUDA_ERROR_DEINITIALIZED;
   CERB_STREAM_OBJECT(context, stream, handle);
-  if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (stream == nullptr || stream->handle() != handle) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
   UnregisterStream(context, stream->hip_stream);
   const hipError_t error = hip.hipStreamDestroy(stream->hip_stream);
   stream->alive = 0;
