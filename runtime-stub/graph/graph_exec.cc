@@ -13,6 +13,7 @@
 #include "runtime-stub/graph/device_graph.h"
 #include "runtime-stub/graph/graph.h"
 #include "runtime-stub/graph/graph_plan.h"
+#include "runtime-stub/graph/native_exec.h"
 #include "runtime-stub/graph/user_object.h"
 #include "runtime-stub/stream/capture.h"
 #include "runtime-stub/stream/stream.h"
@@ -31,7 +32,7 @@ constexpr unsigned long long kUseNodePriority = 8;
 constexpr unsigned long long kFlags = 15;
 
 // The flags that a program gave, which HIP got some of, the number, and what it
-// was made from; null where HIP did not say all of that.
+// was made from.
 struct Executable {
   unsigned long long flags = 0;
   unsigned number = 0;
@@ -42,20 +43,22 @@ using Executables = std::map<CUgraphExec, Executable>;
 NeverDestroyed<Executables> g_all_executables;
 auto& g_executables = *g_all_executables;
 
+bool Find(CUgraphExec exec, Executable* out) {
+  std::lock_guard<std::mutex> lock(g_mutex);
+  const auto at = g_executables.find(exec);
+  if (at == g_executables.end()) return false;
+  *out = at->second;
+  return true;
+}
+
 template <typename Member, typename Out>
 CUresult Read(CUgraphExec exec, Member Executable::* member, Out* out) {
   if (exec == nullptr || out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
-  std::lock_guard<std::mutex> lock(g_mutex);
-  const auto at = g_executables.find(exec);
-  if (at == g_executables.end()) return CUDA_ERROR_INVALID_VALUE;
-  *out = at->second.*member;
+  Executable executable;
+  if (!Find(exec, &executable)) return CUDA_ERROR_INVALID_VALUE;
+  *out = executable.*member;
   return CUDA_SUCCESS;
-}
-
-std::shared_ptr<GraphCopy> CopyOf(CUgraph graph) {
-  auto copy = std::make_shared<GraphCopy>();
-  return CopyGraph(graph, copy.get()) == CUDA_SUCCESS ? copy : nullptr;
 }
 
 // Calls `change` with what the executable graph has of a node.
@@ -63,7 +66,7 @@ template <typename Change>
 void ChangeNode(CUgraphExec exec, CUgraphNode node, Change change) {
   std::lock_guard<std::mutex> lock(g_mutex);
   const auto at = g_executables.find(exec);
-  if (at == g_executables.end() || at->second.copy == nullptr) return;
+  if (at == g_executables.end()) return;
   if (GraphCopy::Node* found = at->second.copy->Find(node)) change(found);
 }
 
@@ -72,9 +75,7 @@ void UpdateCopy(CUgraphExec exec, std::shared_ptr<GraphCopy> copy) {
   std::lock_guard<std::mutex> lock(g_mutex);
   const auto at = g_executables.find(exec);
   if (at == g_executables.end()) return;
-  if (copy != nullptr && at->second.copy != nullptr) {
-    copy->TakeNames(*at->second.copy);
-  }
+  copy->TakeNames(*at->second.copy);
   at->second.copy = std::move(copy);
 }
 
@@ -164,7 +165,7 @@ CUresult Instantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags,
     if (IsPlan(*exec)) {
       DestroyPlan(*exec);
     } else {
-      hip.hipGraphExecDestroy(Native(*exec));
+      DestroyNative(Native(*exec));
     }
     DropUserObjects(*exec);
     throw;
@@ -177,34 +178,42 @@ CUresult Instantiate(CUgraphExec* exec, CUgraph graph,
   return Instantiate(exec, graph, flags, &ignored);
 }
 
-// An update that HIP does not do.
-CUresult UpdateInSteps(Context* context, CUgraphExec exec, CUgraph graph,
-                       UpdateResult* update) {
-  auto copy = std::make_shared<GraphCopy>();
-  if (CUresult r = CopyGraph(graph, copy.get()); r != CUDA_SUCCESS) return r;
-  std::shared_ptr<GraphCopy> old;
-  {
-    std::lock_guard<std::mutex> lock(g_mutex);
-    const auto at = g_executables.find(exec);
-    if (at == g_executables.end() || at->second.copy == nullptr) {
-      return CUDA_ERROR_INVALID_VALUE;
-    }
-    old = at->second.copy;
+// Whether HIP's update of such a graph is CUDA's. It changes functions of the
+// host for launches, too, that have not come to them; it does not look at the
+// shape of child graphs; and 6.4 goes on launching the kernels that were there.
+bool UpdatesInPlace(const GraphCopy& graph) {
+  for (const GraphCopy::Node& node : graph.nodes) {
+    if (node.type == kHostNode || node.type == kChildNode) return false;
   }
-  *update = old->Compare(*copy);
-  if (update->what == UpdateResult::kSuccess && !IsPlan(exec)) {
+  return true;
+}
+
+// HIP's executable graph of what `copy` says takes the place of the one there.
+CUresult Replace(CUgraphExec exec, CUgraph graph, const Executable& old,
+                 const GraphCopy& copy) {
+  NodeNames names;
+  copy.PairWith(*old.copy, &names);
+  return UpdatePlan(exec, graph, old.flags & kAutoFreeOnLaunch, names);
+}
+
+CUresult UpdateInSteps(CUgraphExec exec, CUgraph graph, bool needs_plan,
+                       const GraphCopy& copy, UpdateResult* update) {
+  Executable old;
+  if (!Find(exec, &old)) return CUDA_ERROR_INVALID_VALUE;
+  *update = old.copy->Compare(copy);
+  if (update->what == UpdateResult::kSuccess && needs_plan && !IsPlan(exec)) {
     update->what = UpdateResult::kFunction;
   }
-  if (update->what != UpdateResult::kSuccess) {
-    return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-  }
-  NodeNames names;
-  copy->PairWith(*old, &names);
-  const CUresult result = UpdatePlan(context, exec, graph, names);
-  if (result != CUDA_SUCCESS) return result;
-  KeepObjects(graph, *copy, exec);
-  UpdateCopy(exec, std::move(copy));
-  return CUDA_SUCCESS;
+  return update->what == UpdateResult::kSuccess
+             ? Replace(exec, graph, old, copy)
+             : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+}
+
+CUresult UpdateByHip(Context* context, CUgraphExec exec, CUgraph graph,
+                     UpdateResult* update) {
+  return NoteResult(
+      context, hip.hipGraphExecUpdate(Native(exec), Native(graph),
+                                      Native(&update->node), &update->what));
 }
 
 }  // namespace
@@ -227,9 +236,10 @@ void NoteExecNode(CUgraphExec exec, CUgraphNode node,
   });
 }
 void NoteExecChild(CUgraphExec exec, CUgraphNode node, CUgraph child) {
-  std::shared_ptr<GraphCopy> copy = CopyOf(child);
+  auto copy = std::make_shared<GraphCopy>();
+  if (CopyGraph(child, copy.get()) != CUDA_SUCCESS) return;
   ChangeNode(exec, node, [&](GraphCopy::Node* found) {
-    if (copy == nullptr || found->graphs.empty()) return;
+    if (found->graphs.empty()) return;
     copy->TakeNames(*found->graphs[0]);
     found->graphs = {std::move(copy)};
   });
@@ -252,20 +262,9 @@ CUresult CompareExecChild(CUgraphExec exec, CUgraphNode node, CUgraph child,
 }
 
 CUresult CaptureGraphLaunch(hipStream_t stream, CUgraphExec exec) {
-  GraphCopy whole;
-  {
-    std::lock_guard<std::mutex> lock(g_mutex);
-    const auto at = g_executables.find(exec);
-    if (at == g_executables.end()) return CUDA_ERROR_INVALID_VALUE;
-    if (at->second.copy == nullptr) {
-      Log(LogLevel::kError,
-          "this HIP does not say what an executable graph is made of, which "
-          "therefore cannot become part of another");
-      return CUDA_ERROR_NOT_SUPPORTED;
-    }
-    whole = *at->second.copy;
-  }
-  return WithGraph(whole, [stream](CUgraph child) {
+  Executable executable;
+  if (!Find(exec, &executable)) return CUDA_ERROR_INVALID_VALUE;
+  return WithGraph(*executable.copy, [stream](CUgraph child) {
     return CaptureNode(stream, [child](auto... at) {
       return api::cuGraphAddChildGraphNode(at..., child);
     });
@@ -306,7 +305,7 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream handle) {
       Captures(stream) ? CaptureGraphLaunch(stream, exec)
       : AnySteppedNode() && IsPlan(exec)
           ? RunGraph(context, exec, stream)
-          : NoteResult(context, hip.hipGraphLaunch(Native(exec), stream));
+          : NoteResult(context, LaunchNative(Native(exec), stream));
   return result == CUDA_SUCCESS ? KeepUserObjectsOfLaunch(exec, handle)
                                 : result;
 }
@@ -319,8 +318,7 @@ CUresult cuGraphExecDestroy(CUgraphExec exec) {
   }
   const bool plan = IsPlan(exec);
   if (plan) DestroyPlan(exec);
-  const hipError_t error =
-      plan ? hipSuccess : hip.hipGraphExecDestroy(Native(exec));
+  const hipError_t error = plan ? hipSuccess : DestroyNative(Native(exec));
   DropUserObjects(exec);
   return NoteResult(context, error);
 }
@@ -333,25 +331,26 @@ CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph,
   CERB_OPTIONAL_CONTEXT(context);
   bool needs_plan = false;
   if (CUresult r = NeedsPlan(graph, &needs_plan); r != CUDA_SUCCESS) return r;
-  if (IsPlan(exec) || needs_plan) {
-    UpdateResult found;
-    found.what = UpdateResult::kError;
-    const CUresult result = UpdateInSteps(context, exec, graph, &found);
-    *update = found.what;
-    if (error_node != nullptr) *error_node = found.node;
-    return result;
+  auto copy = std::make_shared<GraphCopy>();
+  if (CUresult r = CopyGraph(graph, copy.get()); r != CUDA_SUCCESS) return r;
+  UpdateResult found;
+  found.what = UpdateResult::kError;
+  const bool is_plan = IsPlan(exec);
+  CUresult result = CUDA_ERROR_NOT_SUPPORTED;
+  if (needs_plan || is_plan || !UpdatesInPlace(*copy)) {
+    result = UpdateInSteps(exec, graph, needs_plan, *copy, &found);
   }
-  hipGraphNode_t node = nullptr;
-  const hipError_t error =
-      hip.hipGraphExecUpdate(Native(exec), Native(graph), &node, update);
-  if (error_node != nullptr) {
-    *error_node = reinterpret_cast<CUgraphNode>(node);
+  // HIP 6.4 clones no graphs that allocate memory.
+  if (result == CUDA_ERROR_NOT_SUPPORTED && !needs_plan && !is_plan) {
+    result = UpdateByHip(context, exec, graph, &found);
   }
-  if (error == hipSuccess) {
-    KeepUserObjects(graph, exec);
-    UpdateCopy(exec, CopyOf(graph));
+  *update = found.what;
+  if (error_node != nullptr) *error_node = found.node;
+  if (result == CUDA_SUCCESS) {
+    KeepObjects(graph, *copy, exec);
+    UpdateCopy(exec, std::move(copy));
   }
-  return NoteResult(context, error);
+  return result;
 }
 CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
                               CUgraphExecUpdateResultInfo* info) {

@@ -12,6 +12,7 @@
 #include "runtime-stub/device/context.h"
 #include "runtime-stub/graph/conditional.h"
 #include "runtime-stub/graph/graph.h"
+#include "runtime-stub/graph/native_exec.h"
 #include "runtime-stub/launch/device_launch.h"
 #include "runtime-stub/launch/launch.h"
 #include "runtime-stub/launch/services.h"
@@ -34,7 +35,7 @@ struct Step {
   Step(const Step&) = delete;
   Step& operator=(const Step&) = delete;
   ~Step() {
-    if (exec != nullptr) hip.hipGraphExecDestroy(exec);
+    if (exec != nullptr) DestroyNative(exec);
     if (graph != nullptr) hip.hipGraphDestroy(graph);
   }
   bool is_native() const { return node == nullptr; }
@@ -53,7 +54,15 @@ struct Step {
 };
 
 struct Plan {
-  std::mutex mutex;  // launches and changes follow one another
+  Plan() = default;
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+  ~Plan() {
+    if (replaced != nullptr) DestroyNative(replaced);
+  }
+
+  std::mutex mutex;                   // launches and changes follow one another
+  hipGraphExec_t replaced = nullptr;  // HIP's, whose address is the handle
   Steps steps;
   std::vector<ConditionPtr> conditions;  // of all that is in it
   unsigned long long flags = 0;
@@ -219,6 +228,12 @@ hipError_t StepMaker::PairNodes(CUgraphNode node, hipGraphNode_t copy,
 hipError_t StepMaker::MakeGraph(CUgraph whole, const std::vector<Ordered>& all,
                                 const std::vector<CUgraphNode>& own,
                                 Step* step) {
+  if (hip.is_before_5_3 && own.size() != all.size()) {
+    Log(LogLevel::kError,
+        "HIP before 5.3 makes no parts of a graph, which one with kernels that "
+        "launch kernels or with conditional nodes takes");
+    return hipErrorNotSupported;
+  }
   hipError_t error = hip.hipGraphClone(&step->graph, Native(whole));
   if (error != hipSuccess) return error;
   std::map<CUgraphNode, bool> stays;
@@ -377,7 +392,7 @@ CUresult Launcher::Run(const Steps& steps) {
   for (const std::unique_ptr<Step>& step : steps.list) {
     CUresult result = CUDA_SUCCESS;
     if (step->is_native()) {
-      result = NoteResult(context_, hip.hipGraphLaunch(step->exec, stream_));
+      result = NoteResult(context_, LaunchNative(step->exec, stream_));
     } else if (step->kernel != nullptr) {
       if (step->enabled) result = RunKernel(*step->kernel);
     } else {
@@ -406,6 +421,27 @@ void DisownConditions(const Plan& plan) {
   for (const ConditionPtr& condition : plan.conditions) {
     if (condition->plan == &plan) condition->plan = nullptr;
   }
+}
+
+// The plan gets the steps of another one, which gets its own.
+CUresult TakeOver(Plan* plan, Plan* made) {
+  std::lock_guard<std::mutex> plan_lock(plan->mutex);
+  std::lock_guard<std::mutex> lock(g_mutex);
+  if (CUresult r = OwnConditions(made, plan); r != CUDA_SUCCESS) return r;
+  std::swap(plan->steps, made->steps);
+  std::swap(plan->conditions, made->conditions);
+  for (const ConditionPtr& condition : plan->conditions) {
+    condition->plan = plan;
+  }
+  // Of the old ones: those that are not the new ones too.
+  for (const ConditionPtr& condition : made->conditions) {
+    bool stays = false;
+    for (const ConditionPtr& kept : plan->conditions) {
+      stays = stays || kept == condition;
+    }
+    if (!stays) condition->plan = nullptr;
+  }
+  return CUDA_SUCCESS;
 }
 
 // Calls `use` with the step that launches the kernel. False: there is none.
@@ -453,31 +489,36 @@ CUresult MakePlan(Context* context, CUgraph graph, unsigned long long flags,
   return CUDA_SUCCESS;
 }
 
-CUresult UpdatePlan(Context* context, CUgraphExec exec, CUgraph graph,
+CUresult UpdatePlan(CUgraphExec exec, CUgraph graph, unsigned long long flags,
                     const NodeNames& names) {
-  const std::shared_ptr<Plan> plan = PlanOf(exec);
+  std::shared_ptr<Plan> plan = PlanOf(exec);
+  const bool is_new = plan == nullptr;
+  if (is_new) {
+    plan = std::make_shared<Plan>();
+    plan->flags = flags;
+  }
+  std::vector<CUgraphNode> disabled;
+  for (const auto& [node, name] : names) {
+    unsigned enabled = 1;
+    (void)api::cuGraphNodeGetEnabled(exec, name, &enabled);
+    if (enabled == 0) disabled.push_back(name);
+  }
   PlanFailure failure;
   Plan made;
   StepMaker maker(plan->flags, &names, &failure);
   CUresult result = maker.Make(graph, IsBody(graph), &made.steps);
   if (result != CUDA_SUCCESS) return result;
   made.conditions = std::move(maker.conditions);
-  std::lock_guard<std::mutex> plan_lock(plan->mutex);
-  std::lock_guard<std::mutex> lock(g_mutex);
-  result = OwnConditions(&made, plan.get());
+  result = TakeOver(plan.get(), &made);
   if (result != CUDA_SUCCESS) return result;
-  std::swap(plan->steps, made.steps);
-  std::swap(plan->conditions, made.conditions);
-  for (const ConditionPtr& condition : plan->conditions) {
-    condition->plan = plan.get();
+  if (is_new) {
+    std::lock_guard<std::mutex> lock(g_mutex);
+    plan->replaced = Native(exec);
+    g_plans[exec] = std::move(plan);
+    NoteSteppedNode();
   }
-  // Of the old ones: those that are not the new ones too.
-  for (const ConditionPtr& condition : made.conditions) {
-    bool stays = false;
-    for (const ConditionPtr& kept : plan->conditions) {
-      stays = stays || kept == condition;
-    }
-    if (!stays) condition->plan = nullptr;
+  for (CUgraphNode node : disabled) {
+    (void)api::cuGraphNodeSetEnabled(exec, node, 0);
   }
   return CUDA_SUCCESS;
 }

@@ -1,5 +1,6 @@
 // Executable graphs that the host takes through steps: those with kernels that
-// launch kernels, or with conditional nodes.
+// launch kernels, or with conditional nodes; and, in one step, those that got
+// another graph which HIP's update does not take over as CUDA's does.
 //
 // What a kernel launches is launched by the host when the kernel has ended
 // (device_launch.h), and what a condition's value is the host sees when all
@@ -38,8 +39,10 @@ struct PlanFailure {
 // `flags`: HIP's, for its graphs.
 CUresult MakePlan(Context* context, CUgraph graph, unsigned long long flags,
                   CUgraphExec* exec, PlanFailure* failure);
-// The executable graph takes over another graph of its shape.
-CUresult UpdatePlan(Context* context, CUgraphExec exec, CUgraph graph,
+// The executable graph takes over another graph of its shape, from the next
+// launch on; it may be HIP's own until then, with these flags. Nodes that were
+// switched off stay so.
+CUresult UpdatePlan(CUgraphExec exec, CUgraph graph, unsigned long long flags,
                     const NodeNames& names);
 bool IsPlan(CUgraphExec exec);
 CUresult LaunchPlan(Context* context, CUgraphExec exec, hipStream_t stream);

@@ -53,6 +53,51 @@ void TestEdges(cudaGraph_t graph, cudaGraphNode_t a, cudaGraphNode_t b,
   CHECK(cudaGraphAddDependencies(graph, &a, &c, nullptr, 1));
 }
 
+void CUDART_CB CountRun(void* runs) { ++*static_cast<int*>(runs); }
+
+// A kernel that is switched off stays so when the graph is updated.
+void UpdateSwitchedOff(cudaStream_t stream, int* values) {
+  CHECK(cudaMemset(values, 0, 32 * sizeof *values));
+  int runs = 0;
+  int by = 1;
+  void* args[] = {&values, &by};
+  cudaKernelNodeParams kernel = {};
+  kernel.func = reinterpret_cast<void*>(Add);
+  kernel.gridDim = dim3(1);
+  kernel.blockDim = dim3(32);
+  kernel.kernelParams = args;
+  const cudaHostNodeParams host = {CountRun, &runs};
+  cudaGraph_t graph;
+  cudaGraphNode_t off, on, last;
+  CHECK(cudaGraphCreate(&graph, 0));
+  CHECK(cudaGraphAddKernelNode(&off, graph, nullptr, 0, &kernel));
+  CHECK(cudaGraphAddKernelNode(&on, graph, &off, 1, &kernel));
+  CHECK(cudaGraphAddHostNode(&last, graph, &on, 1, &host));
+  cudaGraphExec_t exec;
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
+  CHECK(cudaGraphNodeSetEnabled(exec, off, 0));
+  by = 10;
+  CHECK(cudaGraphKernelNodeSetParams(off, &kernel));
+  CHECK(cudaGraphKernelNodeSetParams(on, &kernel));
+  cudaGraphExecUpdateResultInfo info;
+  CHECK(cudaGraphExecUpdate(exec, graph, &info));
+  unsigned enabled = 9;
+  CHECK(cudaGraphNodeGetEnabled(exec, off, &enabled));
+  EXPECT(enabled == 0);
+  CHECK(cudaGraphLaunch(exec, stream));
+  CHECK(cudaGraphNodeSetEnabled(exec, off, 1));
+  CHECK(cudaGraphLaunch(exec, stream));
+  // Its nodes are still known by those of the first graph.
+  by = 100;
+  CHECK(cudaGraphExecKernelNodeSetParams(exec, on, &kernel));
+  CHECK(cudaGraphLaunch(exec, stream));
+  CHECK(cudaStreamSynchronize(stream));
+  EXPECT(ToHost(values, 32)[31] == 10 + 20 + 110);
+  EXPECT(runs == 3);
+  CHECK(cudaGraphExecDestroy(exec));
+  CHECK(cudaGraphDestroy(graph));
+}
+
 int main() {
   cudaStream_t s;
   CHECK(cudaStreamCreate(&s));
@@ -114,8 +159,8 @@ int main() {
 
   cudaLaunchAttributeValue value = {};
   value.priority = 0;
-  CHECK(cudaGraphKernelNodeSetAttribute(a, cudaLaunchAttributePriority,
-                                        &value));
+  CHECK(
+      cudaGraphKernelNodeSetAttribute(a, cudaLaunchAttributePriority, &value));
   CHECK(cudaGraphKernelNodeCopyAttributes(c, a));
   for (cudaGraphExec_t e : {exec, changed, cloned}) {
     CHECK(cudaGraphExecDestroy(e));
@@ -123,6 +168,7 @@ int main() {
   CHECK(cudaGraphDestroy(clone));
   CHECK(cudaGraphDestroy(graph));
 
+  UpdateSwitchedOff(s, p);
   TestEvents(s);
   return Pass();
 }

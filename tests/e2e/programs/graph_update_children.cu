@@ -1,6 +1,7 @@
 // An executable graph that takes over graph after graph, each of which holds
 // what a library captured: kernels, host functions and objects of its own in a
-// child. So frameworks run that build a graph for each step.
+// child. So frameworks run that build a graph for each step. What is changed or
+// destroyed goes on for the launches that were there.
 //
 // RUN: %check %s %t
 #include "program.h"
@@ -45,6 +46,34 @@ cudaGraph_t Around(cudaStream_t stream, int* values, int* sum, int value,
   CHECK(cudaGraphAddChildGraphNode(&node, graph, nullptr, 0, child));
   CHECK(cudaGraphDestroy(child));
   return graph;
+}
+
+__global__ void Await(volatile int* go) {
+  while (*go == 0) {
+  }
+}
+
+// Executable graphs that are destroyed before their launches begin.
+void DestroyLaunched(cudaStream_t stream, int* values) {
+  volatile int* go;
+  CHECK(cudaMallocHost(&go, sizeof *go));
+  *go = 0;
+  CHECK(cudaMemset(values, 0, 32 * sizeof *values));
+  int sum = 0;
+  Await<<<1, 1, 0, stream>>>(go);
+  for (int value = 1; value < 20; ++value) {
+    cudaGraph_t graph = Around(stream, values, &sum, value);
+    cudaGraphExec_t exec;
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaGraphLaunch(exec, stream));
+    CHECK(cudaGraphExecDestroy(exec));
+  }
+  *go = 1;
+  CHECK(cudaStreamSynchronize(stream));
+  EXPECT(sum == 190);
+  EXPECT(ToHost(values, 32)[31] == 190);
+  CHECK(cudaFreeHost(const_cast<int*>(go)));
 }
 
 }  // namespace
@@ -100,6 +129,7 @@ int main() {
   EXPECT(sum == expected + 2 * 19);
   EXPECT(g_alive == 1);
   CHECK(cudaGraphExecDestroy(exec));
+  DestroyLaunched(stream, values);
   CHECK(cudaDeviceSynchronize());
   EXPECT(g_alive == 0);
   return Pass();
