@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "emulator/device/device.h"
 #include "emulator/device/msgpack.h"
 #include "support/targets/target_id.h"
 
@@ -125,11 +126,36 @@ class Loader {
     return {};
   }
 
+  // What code is for whose metadata do not say, as those of kernels that were
+  // written as assembly (AMD's hipBLASLt): the ELF header's flags, which are
+  // what AMD's loader goes by (AMDGPUUsage, "ELF Header").
+  Result<TargetId> TargetOfHeader(const TargetId& device) const {
+    constexpr std::uint32_t kMachine = 0xff;
+    const std::uint32_t machine = header_.e_flags & kMachine;
+    const Target* const expected = FindTarget(device.processor);
+    if (expected == nullptr || machine != expected->elf_machine) {
+      return Err(MakeDiag(
+          DiagCode::kUnsupported,
+          fmt::format("code object is for the processor {:#x} of the ELF "
+                      "header's flags, the device is {}",
+                      machine, target_)));
+    }
+    // Two bits for each: not there, any, off, on.
+    std::string id = device.processor;
+    const auto add = [&](const char* name, unsigned shift) {
+      const std::uint32_t setting = header_.e_flags >> shift & 3;
+      if (setting >= 2) id += std::string(name) + (setting == 3 ? '+' : '-');
+    };
+    add(":sramecc", 10);
+    add(":xnack", 8);
+    return TargetId::Parse(id);
+  }
+
   Status CheckTarget() {
-    out_->target_ = metadata_.front()["amdhsa.target"].text;
-    if (out_->target_.empty()) return Err(Bad("no target in the metadata"));
-    CERB_TRY(const TargetId code, TargetId::Parse(out_->target_));
     CERB_TRY(const TargetId device, TargetId::Parse(target_));
+    const std::string named = metadata_.front()["amdhsa.target"].text;
+    CERB_TRY(const TargetId code,
+             named.empty() ? TargetOfHeader(device) : TargetId::Parse(named));
     out_->target_ = code.ToString();
     const bool same = code.processor == device.processor;
     const bool generic = code.is_generic() &&

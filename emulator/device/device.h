@@ -40,6 +40,7 @@ struct Target {
   u32 simds;
   u32 vgprs;  // per SIMD and lane
   u32 compute_units;
+  u32 elf_machine;  // EF_AMDGPU_MACH (AMDGPUUsage, "ELF Header")
 };
 const Target* FindTarget(std::string_view processor);
 

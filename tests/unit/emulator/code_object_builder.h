@@ -30,6 +30,7 @@ struct KernelParts {
   std::uint16_t properties = 1 << 3;
   std::uint16_t preload = 0;
   std::uint32_t elf_flags = 0;
+  bool names_target = true;  // in the metadata
   std::vector<HiddenArg> args;
   // Further names of the kernel, each with metadata in a note of its own.
   std::vector<std::string> more_names;
@@ -68,9 +69,11 @@ class MsgPackWriter {
 
 inline Bytes MetadataOf(const KernelParts& parts, const std::string& name) {
   MsgPackWriter m;
-  m.Map(2);
-  m.Text("amdhsa.target");
-  m.Text("amdgcn-amd-amdhsa--" + parts.target);
+  m.Map(parts.names_target ? 2 : 1);
+  if (parts.names_target) {
+    m.Text("amdhsa.target");
+    m.Text("amdgcn-amd-amdhsa--" + parts.target);
+  }
   m.Text("amdhsa.kernels");
   m.Array(1);
   m.Map(9);

@@ -184,6 +184,31 @@ TEST_F(Core, RefusesCodeOfAnotherTarget) {
   EXPECT_THAT(loaded.error().message, HasSubstr("gfx1030"));
 }
 
+// As assembled kernels of AMD's libraries: the ELF header's flags say it.
+TEST_F(Core, TargetsThatMetadataDoNotName) {
+  KernelParts parts;
+  parts.names_target = false;
+  parts.elf_flags = 0x41;
+  Open(parts, kStoreId);
+  const Status done = Run(1, 32);
+  EXPECT_TRUE(done) << done.error().ToString();
+  for (const std::uint32_t flags : {0x36u, 0u, 0xffu}) {
+    parts.elf_flags = flags;
+    const auto loaded =
+        device_->LoadCodeObject(BuildCodeObject(parts, kStoreId));
+    ASSERT_FALSE(loaded);
+    EXPECT_THAT(loaded.error().message, HasSubstr("of the ELF header's flags"));
+  }
+  // sramecc on: not for a device that has it off, xnack for any.
+  auto device = Device::Create("gfx90a:sramecc-:xnack+");
+  ASSERT_TRUE(device);
+  parts.elf_flags = 0x3f | 0xc00 | 0x100;
+  const auto loaded =
+      (*device)->LoadCodeObject(BuildCodeObject(parts, kStoreId));
+  ASSERT_FALSE(loaded);
+  EXPECT_THAT(loaded.error().message, HasSubstr("gfx90a:sramecc+"));
+}
+
 TEST_F(Core, EveryTruncationIsReported) {
   Open({}, kStoreId);
   const Bytes whole = BuildCodeObject({}, kStoreId);
