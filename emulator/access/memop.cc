@@ -198,6 +198,13 @@ bool ParseAtomic(std::string_view name, MemOp* op) {
   return true;
 }
 
+u32 MemOp::half_flag() const {
+  const bool half = kind == MemKind::kLoad    ? d16
+                    : kind == MemKind::kStore ? bytes <= 2
+                                              : false;
+  return !half ? 0 : hi ? kFlagHighHalf : kFlagLowHalf;
+}
+
 bool ParseMemOp(std::string_view name, MemOp* op) {
   *op = MemOp{};
   const bool load = name.starts_with("load_");

@@ -166,6 +166,9 @@ enum OpFlags : u32 {
   kFlagIdxen = 1 << 18,
   kFlagLegacyClamp = 1 << 19,
   kFlagPlain = 1 << 20,  // the handler is the row's own (lane_loop.h)
+  // Loads that write, and stores that read, half of a register.
+  kFlagLowHalf = 1 << 21,
+  kFlagHighHalf = 1 << 22,
 };
 
 // Classes for the counters of CERBERUS_EMU_STATS.

@@ -16,11 +16,13 @@ u32 RegistersOf(const Operand& o, u32 lanes) {
   return o.regs;
 }
 
-void Add(Wave& w, const Operand& o, Wait wait, u32 seq,
-         bool unordered = false) {
+u32 HalvesOf(const Op& op) { return op.flags & (kFlagLowHalf | kFlagHighHalf); }
+
+void Add(Wave& w, const Op& op, Wait wait, u32 seq, bool unordered = false) {
+  const Operand& o = op.dst;
   for (u32 i = 0; i < o.regs; ++i) {
-    w.pending.entries.push_back(
-        {static_cast<u16>(o.reg + i), o.vgpr(), wait, unordered, seq});
+    w.pending.entries.push_back({static_cast<u16>(o.reg + i), o.vgpr(), wait,
+                                 unordered, HalvesOf(op), seq});
     w.pending.touched.Add(o.vgpr(), o.reg + i);
   }
 }
@@ -35,12 +37,15 @@ const char* CounterName(const Wave& w, Wait wait) {
   }
 }
 
-void CheckOperand(Wave& w, const Operand& o, const Op& op, bool written) {
+// `halves`: of which halves of its registers the operand is; 0: all.
+void CheckOperand(Wave& w, const Operand& o, const Op& op, bool written,
+                  u32 halves) {
   if (o.kind != Kind::kVgpr && o.kind != Kind::kSgpr) return;
   if (o.sgpr() && o.reg >= kNull) return;
   const u32 regs = RegistersOf(o, w.lanes);
   for (const Pending::Entry& e : w.pending.entries) {
     if (e.vgpr != o.vgpr() || e.reg < o.reg || e.reg >= o.reg + regs) continue;
+    if (halves != 0 && e.halves != 0 && halves != e.halves) continue;
     // Results of one kind arrive in order, so a later one may overwrite;
     // scalar loads have no order.
     if (written && e.wait != Wait::kLgkmSmem &&
@@ -70,7 +75,7 @@ void NotePending(Wave& w, const Op& op) {
         return;
       }
       ++p.vm_issued;
-      if (result) Add(w, op.dst, Wait::kVm, p.vm_issued);
+      if (result) Add(w, op, Wait::kVm, p.vm_issued);
       break;
     case Wait::kFlat:
       if (counts) ++p.vm_issued;
@@ -79,30 +84,34 @@ void NotePending(Wave& w, const Op& op) {
         // Flat loads, from LDS or memory, had no order before gfx10
         // (Vega ISA, section 9.3.2).
         const bool unordered = IsCdna(w.gen);
-        Add(w, op.dst, Wait::kVm, p.vm_issued, unordered);
+        Add(w, op, Wait::kVm, p.vm_issued, unordered);
         // Without LDS nothing can come from there, and LLVM waits for memory
         // alone.
         if (w.lds_size != 0) {
-          Add(w, op.dst, Wait::kLgkmLds, p.lds_issued, unordered);
+          Add(w, op, Wait::kLgkmLds, p.lds_issued, unordered);
         }
       }
       break;
     case Wait::kLgkmLds:
       ++p.lds_issued;
-      if (result) Add(w, op.dst, Wait::kLgkmLds, p.lds_issued);
+      if (result) Add(w, op, Wait::kLgkmLds, p.lds_issued);
       break;
     case Wait::kLgkmSmem:
       ++p.smem_issued;
-      if (result) Add(w, op.dst, Wait::kLgkmSmem, p.smem_issued);
+      if (result) Add(w, op, Wait::kLgkmSmem, p.smem_issued);
       break;
     default: break;
   }
 }
 
 void CheckPending(Wave& w, const Op& op) {
-  for (int i = 0; i < op.nsrc; ++i) CheckOperand(w, op.src[i], op, false);
-  CheckOperand(w, op.dst, op, true);
-  CheckOperand(w, op.sdst, op, true);
+  constexpr int kStored = 1;  // the place of what a store reads
+  const u32 halves = HalvesOf(op);
+  for (int i = 0; i < op.nsrc; ++i) {
+    CheckOperand(w, op.src[i], op, false, i == kStored ? halves : 0);
+  }
+  CheckOperand(w, op.dst, op, true, halves);
+  CheckOperand(w, op.sdst, op, true, 0);
   if (op.second != nullptr) CheckPending(w, *op.second);
 }
 

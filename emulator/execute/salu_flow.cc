@@ -98,11 +98,13 @@ void WriteHwReg(Wave& w, std::string_view name, u32 v) {
   }
 }
 // Writing what records or enables exceptions changes nothing that a kernel
-// sees: no trap handler is installed, and reading the records is an error.
-bool IsTrapState(std::string_view name) {
-  return name == "HW_REG_TRAPSTS" || name == "HW_REG_EXCP_FLAG_USER" ||
-         name == "HW_REG_EXCP_FLAG_PRIV" || name == "HW_REG_TRAP_CTRL" ||
-         name == "HW_REG_WAVE_EXCP_FLAG_USER" ||
+// sees: no trap handler is installed, and reading the records is an error. Nor
+// does which dependencies the hardware waits for by itself (RDNA4 ISA,
+// "WAVE_SCHED_MODE"): results are there at once here.
+bool HasNoEffect(std::string_view name) {
+  return name == "HW_REG_WAVE_SCHED_MODE" || name == "HW_REG_TRAPSTS" ||
+         name == "HW_REG_EXCP_FLAG_USER" || name == "HW_REG_EXCP_FLAG_PRIV" ||
+         name == "HW_REG_TRAP_CTRL" || name == "HW_REG_WAVE_EXCP_FLAG_USER" ||
          name == "HW_REG_WAVE_EXCP_FLAG_PRIV" ||
          name == "HW_REG_WAVE_TRAP_CTRL";
 }
@@ -155,7 +157,7 @@ void SetReg(Wave& w, const Op& op) {
   const Text& t = TextOf(op);
   if (t.operands.size() < 2) Throw("malformed s_setreg");
   const HwReg r = ParseHwReg(t.operands[0]);
-  if (IsTrapState(r.name)) return;
+  if (HasNoEffect(r.name)) return;
   const u32 v = NumberOf(w, t.operands[1]);
   const u32 m = FieldMask(r) << r.offset;
   WriteHwReg(w, r.name, (ReadHwReg(w, r.name) & ~m) | (v << r.offset & m));

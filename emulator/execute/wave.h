@@ -73,6 +73,7 @@ struct Pending {
     bool vgpr;
     Wait wait;
     bool unordered;  // only waiting for all tells that it is there
+    u32 halves;      // OpFlags, of the register's halves; 0: all of it
     u32 seq;
   };
   // Bytes of LDS that a load from memory writes by itself.

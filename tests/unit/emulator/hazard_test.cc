@@ -64,6 +64,30 @@ INSTANTIATE_TEST_SUITE_P(
                  "global_load_b32 v2, v1, s[0:1]\n"
                  "global_load_b32 v3, v1, s[0:1]\ns_waitcnt vmcnt(1)\n"
                  "v_mov_b32 v4, v2"},
+        // AMD's hipBLASLt loads halves of a register one by one, and stores the
+        // first while the second is on its way.
+        WaitCase{"UpperHalf", "gfx1100",
+                 "global_load_d16_b16 v2, v1, s[0:1]\n"
+                 "global_load_d16_hi_b16 v2, v1, s[0:1]\n"
+                 "s_waitcnt vmcnt(1)\nds_store_b16_d16_hi v1, v2",
+                 "v2 is read",
+                 "global_load_d16_b16 v2, v1, s[0:1]\n"
+                 "global_load_d16_hi_b16 v2, v1, s[0:1]\n"
+                 "s_waitcnt vmcnt(1)\nds_store_b16 v1, v2"},
+        WaitCase{"LowerHalf", "gfx90a",
+                 "global_load_short_d16_hi v2, v1, s[0:1]\n"
+                 "global_load_short_d16 v2, v1, s[0:1]\n"
+                 "s_waitcnt vmcnt(1)\nds_write_b16 v1, v2",
+                 "v2 is read",
+                 "global_load_short_d16_hi v2, v1, s[0:1]\n"
+                 "global_load_short_d16 v2, v1, s[0:1]\n"
+                 "s_waitcnt vmcnt(1)\nds_write_b16_d16_hi v1, v2"},
+        WaitCase{"HalfOfAnAddress", "gfx1100",
+                 "global_load_d16_hi_b16 v2, v1, s[0:1]\n"
+                 "ds_store_b16 v2, v1",
+                 "v2 is read",
+                 "global_load_d16_hi_b16 v2, v1, s[0:1]\n"
+                 "s_waitcnt vmcnt(0)\nds_store_b16 v2, v1"},
         WaitCase{"Overwritten", "gfx1100",
                  "global_load_b64 v[2:3], v1, s[0:1]\nv_mov_b32 v3, 0",
                  "v3 is overwritten",

@@ -474,5 +474,14 @@ TEST_F(MachineState, ClearingExceptionRecordsIsAllowed) {
   EXPECT_EQ(Reason(), "");
 }
 
+// AMD's hipBLASLt switches the hardware's checks of dependencies off and on.
+TEST_F(MachineState, TheModeOfSchedulingHasNoEffect) {
+  Open("gfx1201",
+       "s_setreg_imm32_b32 hwreg(HW_REG_WAVE_SCHED_MODE, 0, 2), 2\n"
+       "s_setreg_imm32_b32 hwreg(HW_REG_WAVE_SCHED_MODE, 0, 2), 0\n"
+       "s_endpgm");
+  EXPECT_EQ(Reason(), "");
+}
+
 }  // namespace
 }  // namespace cerberus::emulator
