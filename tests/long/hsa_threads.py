@@ -42,8 +42,7 @@ def main():
     parser.add_argument("--keep", type=pathlib.Path)
     options = parser.parse_args()
     build = options.build.absolute()
-    sources = [s for s in sorted((ROOT / "emulator/hsa").glob("*.cc"))
-               if s.stem != "driver_files"]
+    sources = sorted((ROOT / "emulator/hsa").glob("*.cc"))
     sources += [TESTS / "hsa_face_test.cc", TESTS / "hsa_face_memory_test.cc"]
     with tempfile.TemporaryDirectory() as folder:
         work = options.keep.absolute() if options.keep else pathlib.Path(folder)
