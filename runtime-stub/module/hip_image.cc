@@ -25,14 +25,44 @@ constexpr std::array<std::uint8_t, 2> kOldKindHead = {0xd9, 22};  // str 8
 constexpr std::string_view kOldKind = "hidden_global_offset_x";
 static_assert(kOldKind.size() + kOldKindHead.size() == kNewKind.size() + 1);
 
-// AMD's libraries of ROCm before 5.3 (Debian 12's are 5.2.3) know the code
-// objects of version 5 by their metadata, hidden arguments included, but not by
-// the ELF header's number, which is all that version 4 has otherwise
-// (AMDGPUUsage, "ELF Header": the flags of both mean the same).
-Bytes AsVersion4(ByteSpan code) {
-  Bytes older(code.begin(), code.end());
-  older[formats::kAbiVersionOffset] = formats::kAbiVersion4;
-  return older;
+// Calls `use` with what the metadata say of each kernel.
+template <typename Use>
+void ForEachKernel(ByteSpan code, const Use& use) {
+  const auto maps = images::FindCodeObjectMaps(code, "code object");
+  if (!maps) return;
+  Document::Limits limits;
+  limits.allow_trailing_bytes = true;
+  const auto document = Document::Parse(maps->metadata, limits);
+  if (!document) return;
+  const Value kernels = document->root().Find(formats::kMetadataKernels);
+  for (Value kernel = kernels.First(); kernel; kernel = kernels.Next(kernel)) {
+    use(kernel);
+  }
+}
+
+// ROCm before 5.3 copies a whole segment of arguments out of a buffer that ends
+// with the last one which the metadata list. Those of version 5 are followed by
+// up to 256 bytes, so that it reads what need not be there: here the segment
+// ends where the list does.
+void CutSegment(const Value& kernel, ByteSpan code, Bytes* cut) {
+  constexpr std::uint8_t kUint16 = 0xcd;
+  std::uint64_t end = 0;
+  const Value args = kernel.Find(".args");
+  for (Value arg = args.First(); arg; arg = args.Next(arg)) {
+    end = std::max(end, arg.Find(".offset").AsUint().value_or(0) +
+                            arg.Find(".size").AsUint().value_or(0));
+  }
+  end = AlignUp(end, 8);
+  for (Value key = kernel.First(); key; key = kernel.Next(kernel.Next(key))) {
+    const auto name = key.AsString();
+    if (name != ".kernarg_segment_size") continue;
+    const auto* value =
+        reinterpret_cast<const std::uint8_t*>(name->data() + name->size());
+    if (*value != kUint16 || end > *kernel.Next(key).AsUint()) return;
+    std::uint8_t* to = cut->data() + (value - code.data());
+    to[1] = static_cast<std::uint8_t>(end >> 8);
+    to[2] = static_cast<std::uint8_t>(end);
+  }
 }
 
 hipError_t LoadIntoHip5(hipModule_t* loaded, ByteSpan code) {
@@ -48,23 +78,28 @@ hipError_t LoadIntoHip5(hipModule_t* loaded, ByteSpan code) {
     return hip.hipModuleLoadData(loaded, code.data());
   }
   const hipError_t error =
-      hip.hipModuleLoadData(loaded, AsVersion4(code).data());
+      hip.hipModuleLoadData(loaded, ForHipBefore53(code).data());
   if (error == hipSuccess) wants_older = true;
   return error;
 }
 
 }  // namespace
 
+// AMD's libraries of ROCm before 5.3 (Debian 12's are 5.2.3) know the code
+// objects of version 5 by their metadata, hidden arguments included, but not by
+// the ELF header's number, which is all that version 4 has otherwise
+// (AMDGPUUsage, "ELF Header": the flags of both mean the same).
+Bytes ForHipBefore53(ByteSpan code) {
+  Bytes older(code.begin(), code.end());
+  older[formats::kAbiVersionOffset] = formats::kAbiVersion4;
+  ForEachKernel(code,
+                [&](const Value& kernel) { CutSegment(kernel, code, &older); });
+  return older;
+}
+
 Bytes ForHip5(ByteSpan code) {
-  const auto maps = images::FindCodeObjectMaps(code, "code object");
-  if (!maps) return {};
-  Document::Limits limits;
-  limits.allow_trailing_bytes = true;
-  const auto document = Document::Parse(maps->metadata, limits);
-  if (!document) return {};
   Bytes known;
-  const Value kernels = document->root().Find(formats::kMetadataKernels);
-  for (Value kernel = kernels.First(); kernel; kernel = kernels.Next(kernel)) {
+  ForEachKernel(code, [&](const Value& kernel) {
     const Value args = kernel.Find(".args");
     for (Value arg = args.First(); arg; arg = args.Next(arg)) {
       const auto kind = arg.Find(".value_kind").AsString();
@@ -76,7 +111,7 @@ Bytes ForHip5(ByteSpan code) {
       std::copy(kOldKind.begin(), kOldKind.end(),
                 std::copy(kOldKindHead.begin(), kOldKindHead.end(), head));
     }
-  }
+  });
   return known;
 }
 

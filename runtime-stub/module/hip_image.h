@@ -10,6 +10,9 @@ namespace cerberus::stub {
 // The same code for a HIP of version 5; empty: as it is.
 Bytes ForHip5(ByteSpan code);
 
+// The same code of version 5 for a HIP before 5.3.
+Bytes ForHipBefore53(ByteSpan code);
+
 hipError_t LoadIntoHip(hipModule_t* loaded, ByteSpan code);
 
 }  // namespace cerberus::stub

@@ -52,7 +52,9 @@ Bytes Metadata(const std::vector<TestKernel>& kernels) {
       Argument(out, static_cast<std::uint64_t>(kernel.launch_block), 48,
                "by_value", "__cerberus_launch");
     }
-    Argument(out, kernel.kernarg_size - 4, 4, kernel.hidden, "");
+    const std::uint32_t end =
+        kernel.hidden_end != 0 ? kernel.hidden_end : kernel.kernarg_size;
+    Argument(out, end - 4, 4, kernel.hidden, "");
     Pair(out, ".group_segment_fixed_size", kernel.static_shared);
     Pair(out, ".kernarg_segment_size", kernel.kernarg_size);
     Pair(out, ".max_flat_workgroup_size", kernel.max_flat);

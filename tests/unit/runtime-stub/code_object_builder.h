@@ -33,6 +33,7 @@ struct TestKernel {
   std::vector<std::uint32_t> maxntid;
   std::vector<std::uint32_t> reqntid;
   std::string hidden = "hidden_block_count_x";  // behind the explicit ones
+  std::uint32_t hidden_end = 0;                 // else that of the segment
 };
 
 struct TestCodeObject {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "code_object_builder.h"
 #include "formats/code_object.h"
@@ -34,6 +35,19 @@ std::string HiddenKind(const Bytes& code) {
   return kind;
 }
 
+std::vector<std::uint64_t> SegmentSizes(const Bytes& code) {
+  const auto maps = images::FindCodeObjectMaps(code, "code");
+  kpack::Document::Limits limits;
+  limits.allow_trailing_bytes = true;
+  const auto document = kpack::Document::Parse(maps->metadata, limits);
+  const kpack::Value kernels = document->root().Find(formats::kMetadataKernels);
+  std::vector<std::uint64_t> sizes;
+  for (kpack::Value k = kernels.First(); k; k = kernels.Next(k)) {
+    sizes.push_back(*k.Find(".kernarg_segment_size").AsUint());
+  }
+  return sizes;
+}
+
 // HIP 5 takes a kind that it does not know for an argument of the program's.
 TEST(HipImage, HiddenArgumentsThatHip5DoesNotKnow) {
   const Bytes code = CodeWith("hidden_dynamic_lds_size");
@@ -41,6 +55,22 @@ TEST(HipImage, HiddenArgumentsThatHip5DoesNotKnow) {
   const Bytes known = ForHip5(code);
   ASSERT_EQ(known.size(), code.size());
   EXPECT_EQ(HiddenKind(known), "hidden_global_offset_x");
+}
+
+// As that of the first kernel does; that of the second goes on behind it.
+TEST(HipImage, SegmentsOfArgumentsEndWithTheList) {
+  TestKernel listed = SimpleKernel("listed"), longer = SimpleKernel("longer");
+  listed.kernarg_size = 312;
+  longer.kernarg_size = 320;
+  longer.hidden_end = 124;
+  TestCodeObject object;
+  object.kernels = {listed, longer};
+  Bytes code = object.Build();
+  code[formats::kAbiVersionOffset] = formats::kAbiVersion5;
+  const Bytes older = ForHipBefore53(code);
+  EXPECT_EQ(older[formats::kAbiVersionOffset], formats::kAbiVersion4);
+  EXPECT_EQ(SegmentSizes(code), (std::vector<std::uint64_t>{312, 320}));
+  EXPECT_EQ(SegmentSizes(older), (std::vector<std::uint64_t>{312, 128}));
 }
 
 TEST(HipImage, OtherCodeStaysAsItIs) {
