@@ -26,25 +26,30 @@ namespace {
 // file that has to run on NVIDIA GPUs as well must start without the stub:
 // there the plain name is added, and only where cudart could not find it
 // otherwise.
-std::vector<ElfChange::Needed> LibrariesToName(const Binary& binary,
-                                               const PlanOptions& options) {
+void NameLibraries(const Binary& binary, const PlanOptions& options,
+                   ElfChange& change) {
   constexpr std::string_view kDriver = "libcuda.so.1";
-  if (!options.keep_fatbin && !options.runpath.empty()) {
-    const std::string& folder = options.runpath.front();
-    std::vector<ElfChange::Needed> needed = {
-        {fmt::format("{}/{}", folder, kDriver), kDriver}};
-    // One that the file names already is found by the search path; under
-    // another name the versions of its symbols would be missed (glibc's
-    // dl-version.c looks for the name in DT_VERNEED).
-    const auto named = binary.elf().NeededLibraries();
-    for (const std::string& name : options.beside_stub) {
-      if (std::find(named.begin(), named.end(), name) != named.end()) continue;
-      needed.push_back({fmt::format("{}/{}", folder, name), ""});
+  if (options.keep_fatbin || options.runpath.empty()) {
+    if (binary.links_shared_cudart() && !binary.links_cuda_driver()) {
+      change.needed = {{std::string(kDriver), ""}};
     }
-    return needed;
+    return;
   }
-  if (!binary.links_shared_cudart() || binary.links_cuda_driver()) return {};
-  return {{std::string(kDriver), ""}};
+  const std::string& folder = options.runpath.front();
+  change.needed = {{fmt::format("{}/{}", folder, kDriver), kDriver}};
+  // One that the file names already stays named, too: glibc's dl-version.c
+  // looks for a library of the name in DT_VERNEED. But the loader may know
+  // NVIDIA's by that name before, or find it in LD_LIBRARY_PATH.
+  const auto named = binary.elf().NeededLibraries();
+  for (const std::string& name : options.beside_stub) {
+    std::string path = fmt::format("{}/{}", folder, name);
+    if (std::find(named.begin(), named.end(), name) == named.end()) {
+      change.needed.push_back({std::move(path), ""});
+    } else {
+      change.needed_first.push_back(std::move(path));
+      change.ours_alone.push_back(name);
+    }
+  }
 }
 
 Result<Bytes> MarkerOf(const PlanOptions& options) {
@@ -166,7 +171,7 @@ Result<Plan> PlanConversion(const Binary& binary, const PlanOptions& options) {
 
   ElfChange change;
   change.runpath = options.runpath;
-  change.needed = LibrariesToName(binary, options);
+  NameLibraries(binary, options, change);
   const std::size_t count = binary.wrappers().size();
   change.head_why = fmt::format("header, {} record{} and marker", count,
                                 count == 1 ? "" : "s");

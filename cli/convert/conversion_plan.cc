@@ -281,6 +281,7 @@ Status Conversion::Plan() {
   plan.kernel_name = kernel_name_;
   plan.keep_fatbin = options_.keep_fatbin;
   plan.converter_version = kVersion;
+  plan.beside_stub = answered_;
   if (options_.member) {
     plan.search_paths = {options_.member->search_path};
     plan.runpath = options_.member->runpath;

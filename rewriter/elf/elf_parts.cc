@@ -55,6 +55,13 @@ Part ElfPatcher::NewStrings(std::size_t index) const {
   return part;
 }
 
+Part ElfPatcher::NewVersions() const {
+  Part part = CopyOf(versions_section_);
+  part.why = "copy of .gnu.version_r that asks for our libraries";
+  part.bytes = versions_;
+  return part;
+}
+
 Part ElfPatcher::CopyOf(std::size_t index) const {
   Part part;
   part.section = index;
@@ -85,9 +92,15 @@ Status ElfPatcher::Place() {
       SectionAt(elf_.DynamicValue(DT_STRTAB).value_or(0), SHT_STRTAB);
   std::set<std::size_t> copied = evicted_;
   if (!strings_.empty()) copied.insert(dynstr);
+  if (!versions_.empty()) copied.insert(versions_section_);
   for (const std::size_t index : copied) {
-    AddPart(index == dynstr && !strings_.empty() ? NewStrings(index)
-                                                 : CopyOf(index));
+    if (index == dynstr && !strings_.empty()) {
+      AddPart(NewStrings(index));
+    } else if (index == versions_section_ && !versions_.empty()) {
+      AddPart(NewVersions());
+    } else {
+      AddPart(CopyOf(index));
+    }
   }
   if (copy_dynamic_) {
     StartSegment(PF_R | PF_W, 0);

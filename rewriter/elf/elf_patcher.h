@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -65,15 +64,18 @@ class ElfPatcher {
   bool CutSection(std::size_t index);
   void CutSections();
   void CutSegments();
-  void AddNeeded(
-      const ElfChange::Needed& needed,
-      const std::function<std::uint64_t(std::string_view)>& add_string);
-  void ChangeDynamic();
+  std::uint64_t AddString(std::string_view text);
+  Elf64_Dyn Entry(std::int64_t tag, std::string_view text);
+  void AddRunpath();
+  void AddNeeded(const ElfChange::Needed& needed);
+  Status ChangeVersions();
+  Status ChangeDynamic();
   std::optional<std::set<std::size_t>> RoomFor(std::size_t entries) const;
   Status FindProgramHeader();
   void StartSegment(std::uint32_t flags, std::uint64_t gap);
   void AddPart(Part part);
   Part NewStrings(std::size_t index) const;  // .dynstr with the names added
+  Part NewVersions() const;                  // .gnu.version_r
   Part CopyOf(std::size_t index) const;      // of a section
   Status Place();
   Status PlaceSegments();
@@ -111,7 +113,9 @@ class ElfPatcher {
   std::vector<Elf64_Shdr> sections_;
   std::vector<Elf64_Dyn> dynamic_;
 
-  Bytes strings_;               // the new .dynstr, empty: unchanged
+  Bytes strings_;  // the new .dynstr, empty: unchanged
+  std::size_t versions_section_ = 0;
+  Bytes versions_;              // the new .gnu.version_r, empty: unchanged
   bool copy_dynamic_ = false;   // .dynamic has no room
   bool table_moves_ = false;    // the program header table is a part
   std::size_t load_index_ = 0;  // of the first new PT_LOAD in segments_

@@ -38,13 +38,14 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <set>
 #include <utility>
 
+#include "formats/library_version.h"
 #include "formats/segment.h"
 #include "rewriter/elf/elf_patcher.h"
 #include "rewriter/elf/make_room.h"
+#include "rewriter/elf/version_needs.h"
 
 namespace cerberus::rewriter {
 
@@ -54,12 +55,27 @@ void ElfPatcher::SetDynamic(std::int64_t tag, std::uint64_t value) {
   }
 }
 
-void ElfPatcher::AddNeeded(
-    const ElfChange::Needed& needed,
-    const std::function<std::uint64_t(std::string_view)>& add_string) {
+std::uint64_t ElfPatcher::AddString(std::string_view text) {
+  if (strings_.empty()) {
+    const ByteSpan old = elf_.dynamic_strings();
+    strings_.assign(old.begin(), old.end());
+    if (strings_.empty() || strings_.back() != 0) strings_.push_back(0);
+  }
+  const std::uint64_t offset = strings_.size();
+  strings_.insert(strings_.end(), text.begin(), text.end());
+  strings_.push_back(0);
+  return offset;
+}
+
+Elf64_Dyn ElfPatcher::Entry(std::int64_t tag, std::string_view text) {
   Elf64_Dyn entry{};
-  entry.d_tag = DT_NEEDED;
-  entry.d_un.d_val = add_string(needed.name);
+  entry.d_tag = tag;
+  entry.d_un.d_val = AddString(text);
+  return entry;
+}
+
+void ElfPatcher::AddNeeded(const ElfChange::Needed& needed) {
+  const Elf64_Dyn entry = Entry(DT_NEEDED, needed.name);
   for (std::size_t i = 0; i < elf_.dynamic().size(); ++i) {
     const Elf64_Dyn& old = elf_.dynamic()[i];
     if (old.d_tag == DT_NEEDED && !needed.instead_of.empty() &&
@@ -71,42 +87,64 @@ void ElfPatcher::AddNeeded(
   dynamic_.push_back(entry);
 }
 
-// Puts folders in front of the search path, and libraries among those needed.
-void ElfPatcher::ChangeDynamic() {
-  const auto add_string = [&](std::string_view text) {
-    if (strings_.empty()) {
-      const ByteSpan old = elf_.dynamic_strings();
-      strings_.assign(old.begin(), old.end());
-      if (strings_.empty() || strings_.back() != 0) strings_.push_back(0);
-    }
-    const std::uint64_t offset = strings_.size();
-    strings_.insert(strings_.end(), text.begin(), text.end());
-    strings_.push_back(0);
-    return offset;
-  };
-  if (!change_.runpath.empty()) {
-    // A DT_RUNPATH makes the loader ignore DT_RPATH, so a path is added only
-    // where there is neither.
-    auto index = elf_.FindDynamic(DT_RUNPATH);
-    if (!index) index = elf_.FindDynamic(DT_RPATH);
-    std::string path = fmt::format("{}", fmt::join(change_.runpath, ":"));
-    if (index) {
-      const auto old = elf_.DynamicString(elf_.dynamic()[*index].d_un.d_val);
-      if (old && !old->empty()) path += ":" + std::string(*old);
-      dynamic_[*index].d_un.d_val = add_string(path);
-    } else {
-      Elf64_Dyn entry{};
-      entry.d_tag = DT_RUNPATH;
-      entry.d_un.d_val = add_string(path);
-      dynamic_.push_back(entry);
-    }
+// Puts folders in front of the search path.
+void ElfPatcher::AddRunpath() {
+  if (change_.runpath.empty()) return;
+  // A DT_RUNPATH makes the loader ignore DT_RPATH, so a path is added only
+  // where there is neither.
+  auto index = elf_.FindDynamic(DT_RUNPATH);
+  if (!index) index = elf_.FindDynamic(DT_RPATH);
+  std::string path = fmt::format("{}", fmt::join(change_.runpath, ":"));
+  if (index) {
+    const auto old = elf_.DynamicString(elf_.dynamic()[*index].d_un.d_val);
+    if (old && !old->empty()) path += ":" + std::string(*old);
+    dynamic_[*index].d_un.d_val = AddString(path);
+  } else {
+    dynamic_.push_back(Entry(DT_RUNPATH, path));
   }
-  for (const ElfChange::Needed& needed : change_.needed) {
-    AddNeeded(needed, add_string);
+}
+
+// A library of NVIDIA's may be in the process before the file is, and its
+// functions before ours in the order in which the loader looks: they have no
+// such version. A file without section headers keeps its versions.
+Status ElfPatcher::ChangeVersions() {
+  const auto vaddr = elf_.DynamicValue(DT_VERNEED);
+  if (change_.ours_alone.empty() || !vaddr) return {};
+  const std::size_t index = SectionAt(*vaddr, SHT_GNU_verneed);
+  if (index == 0) return {};
+  const ByteSpan table = elf_.SectionBytes(elf_.sections()[index]);
+  CERB_TRY(const std::vector<VersionNeed> needs, ReadVersionNeeds(elf_, table));
+  std::uint64_t name = 0;
+  for (const VersionNeed& need : needs) {
+    if (std::find(change_.ours_alone.begin(), change_.ours_alone.end(),
+                  need.library) == change_.ours_alone.end()) {
+      continue;
+    }
+    if (versions_.empty()) {
+      versions_.assign(table.begin(), table.end());
+      versions_section_ = index;
+      name = AddString(formats::kOwnLibraryVersion);
+    }
+    AskForVersion(versions_, need.at, formats::kOwnLibraryVersion, name);
   }
+  return {};
+}
+
+// The search path, libraries among those needed, and their versions.
+Status ElfPatcher::ChangeDynamic() {
+  AddRunpath();
+  for (const ElfChange::Needed& needed : change_.needed) AddNeeded(needed);
+  std::vector<Elf64_Dyn> first;
+  first.reserve(change_.needed_first.size());
+  for (const std::string& name : change_.needed_first) {
+    first.push_back(Entry(DT_NEEDED, name));
+  }
+  dynamic_.insert(dynamic_.begin(), first.begin(), first.end());
+  CERB_TRY_VOID(ChangeVersions());
   // One DT_NULL must remain.
   copy_dynamic_ = dynamic_.size() > elf_.dynamic().size() &&
                   dynamic_.size() + 1 > elf_.dynamic_capacity();
+  return {};
 }
 
 std::size_t ElfPatcher::SectionAt(std::uint64_t vaddr,
@@ -324,7 +362,7 @@ Result<Plan> ElfPatcher::Run() {
     CutSegments();
     header_.e_phoff = plan_.OutputOffset(header_.e_phoff);
   }
-  ChangeDynamic();
+  CERB_TRY_VOID(ChangeDynamic());
   CERB_TRY_VOID(FindProgramHeader());
   CERB_TRY_VOID(Place());
   parts_[0].bytes = change_.head(plan_.segment_vaddr, gone_);

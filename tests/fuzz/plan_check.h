@@ -45,6 +45,11 @@ inline void CheckPlans(ByteSpan bytes, bool keep_fatbin) {
   options.search_paths = {"a"};
   options.kernel_name = "k";
   options.runpath = {"/r"};
+  if (!binary->is_pe()) {
+    for (const std::string_view name : binary->elf().NeededLibraries()) {
+      options.beside_stub.emplace_back(name);
+    }
+  }
   options.keep_fatbin = keep_fatbin;
   CheckPlan(*binary, PlanConversion(*binary, options));
 }
