@@ -9,9 +9,9 @@ compilers and cuBLAS); jax (4 GB) and triton (1 GB, and so triton_hopper and
 triton_blackwell), which ask for other versions of these, open3d (1 GB),
 pycolmap (0.5 GB) and gpu4pyscf (1.5 GB) into build/packages-NAME, and so do
 ctranslate2, halide (0.1 GB) and spconv (0.5 GB), gpt4all, mlx and energies, of
-gpu4pyscf (2 GB), rapids (8 GB). Each runs unchanged under `cerberus run`; what
-its kernels compute is compared with numpy or with code for the host. Prints one
-line per package and target.
+gpu4pyscf (2 GB), faiss (1.3 GB), rapids (8 GB). Each runs unchanged under
+`cerberus run`; what its kernels compute is compared with numpy or with code for
+the host. Prints one line per package and target.
 """
 import argparse
 import ctypes
@@ -27,17 +27,20 @@ from package_custatevec import custatevec
 from package_gpt4all import gpt4all
 from package_gpu4pyscf import energies, gpu4pyscf
 from package_dali import dali
+from package_faiss import faiss
 from package_halide import halide
 from package_jax import jax
 from package_mlx import mlx
 from package_open3d import open3d
 from package_openmm import openmm
 from package_pycolmap import pycolmap
+from package_quadrants import quadrants
 from package_rapids import rapids
 from package_small import kedm, osqp, pyimagecuda, pyqrack
 from package_spconv import spconv
 from package_taichi import taichi
 from package_tensorflow import tensorflow
+from package_tvm import tvm
 from package_warp import warp
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
@@ -77,6 +80,11 @@ OWN_WHEELS = {"jax": ["jax[cuda13]==0.10.2"],
               "tensorflow": ["tensorflow==2.21.0",
                              "nvidia-cuda-runtime-cu12==12.9.*",
                              "nvidia-cuda-nvcc-cu12==12.9.*"],
+              "faiss": ["faiss-gpu==1.15.1", "numpy==2.4.6"],
+              "quadrants": ["quadrants==1.3.3", "numpy==2.4.6"],
+              "tvm": ["apache-tvm==0.27.0.post1", "numpy==2.4.6",
+                      "cuda-bindings==13.*", "nvidia-cuda-nvrtc==13.0.*",
+                      "nvidia-cuda-runtime==13.0.*"],
               "dali": ["nvidia-dali-cuda120==2.4.0", "numpy==2.4.6"],
               "kedm": ["kedm-cuda12x==0.10.1", "numpy==2.4.6"],
               "osqp": ["osqp-cu12==1.1.3", "osqp==1.1.3", "numpy==2.4.6",
@@ -440,8 +448,9 @@ PACKAGES = {f.__name__: f for f in (numba, cuda_bindings, cuda_core, cupy,
                                     triton_hopper, triton_blackwell, open3d,
                                     pycolmap, gpu4pyscf,
                                     ctranslate2, rapids, spconv, halide, mlx,
-                                    gpt4all, energies, tensorflow, dali,
-                                    kedm, osqp, pyimagecuda, pyqrack)}
+                                    gpt4all, energies, tensorflow, dali, faiss,
+                                    kedm, osqp, pyimagecuda, pyqrack, quadrants,
+                                    tvm)}
 
 
 def install(folder, wheels):
