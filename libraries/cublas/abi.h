@@ -43,6 +43,7 @@ enum DataType : int {
   kC16BF = 15,
   kR8E4M3 = 28,
   kR8E5M2 = 29,
+  kR4E2M1 = 33,
 };
 
 // cublasComputeType_t. Before CUDA 11 a data type stood in its place.

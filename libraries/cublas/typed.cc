@@ -173,6 +173,25 @@ std::uint8_t ToFloat8(DataType type, float value) {
       Narrow(type == kR8E4M3 ? kE4M3 : kE5M2, value, /*saturates=*/true));
 }
 
+float FromFloat4(unsigned bits) {
+  constexpr float kValues[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+  return (bits & 8) != 0 ? -kValues[bits & 7] : kValues[bits & 7];
+}
+unsigned ToFloat4(float value) {
+  const float size = std::abs(value);
+  const unsigned sign = std::signbit(value) && !std::isnan(value) ? 8 : 0;
+  if (!(size < 6)) return sign | 7;
+  // In units of the last place, which is 1/2 below 2, then 1, then 2.
+  const int steps = size < 2 ? 0 : size < 4 ? 1 : 2;
+  const auto rounded =
+      static_cast<unsigned>(std::nearbyint(std::ldexp(size, 1 - steps)));
+  return sign | (rounded + 2 * static_cast<unsigned>(steps));
+}
+
+std::size_t BytesOf(DataType type, std::size_t count) {
+  return type == kR4E2M1 ? (count + 1) / 2 : count * SizeOf(type);
+}
+
 std::size_t SizeOf(DataType type) {
   switch (type) {
     case kR8I:
@@ -189,6 +208,7 @@ std::size_t SizeOf(DataType type) {
     case kR64F:
     case kC32F: return 8;
     case kC64F: return 16;
+    case kR4E2M1: break;
   }
   return 0;
 }
@@ -196,6 +216,16 @@ std::size_t SizeOf(DataType type) {
 bool IsComplexType(DataType type) {
   return type == kC8I || type == kC16F || type == kC16BF || type == kC32F ||
          type == kC64F;
+}
+
+DataType PartType(DataType complex) {
+  switch (complex) {
+    case kC64F: return kR64F;
+    case kC16F: return kR16F;
+    case kC16BF: return kR16BF;
+    case kC8I: return kR8I;
+    default: return kR32F;
+  }
 }
 
 Complex64 Load(DataType type, const void* array, Index i) {
@@ -209,6 +239,9 @@ Complex64 Load(DataType type, const void* array, Index i) {
     case kR32I: return At<std::int32_t>(array, i);
     case kR8E4M3:
     case kR8E5M2: return FromFloat8(type, At<std::uint8_t>(array, i));
+    case kR4E2M1:
+      return FromFloat4(
+          static_cast<unsigned>(At<std::uint8_t>(array, i / 2) >> i % 2 * 4));
     case kC32F: return {At<float>(array, 2 * i), At<float>(array, 2 * i + 1)};
     case kC64F: return {At<double>(array, 2 * i), At<double>(array, 2 * i + 1)};
     case kC8I:
@@ -242,6 +275,13 @@ void Store(DataType type, void* array, Index i, Complex64 value) {
     case kR32I: return put(Saturated<std::int32_t>(re), i);
     case kR8E4M3:
     case kR8E5M2: return put(ToFloat8(type, single), i);
+    case kR4E2M1: {
+      const unsigned both = At<std::uint8_t>(array, i / 2);
+      const unsigned kept = both & (i % 2 != 0 ? 0x0f : 0xf0);
+      return put(
+          static_cast<std::uint8_t>(kept | ToFloat4(single) << i % 2 * 4),
+          i / 2);
+    }
     case kC32F:
       put(single, 2 * i);
       return put(static_cast<float>(value.imag()), 2 * i + 1);

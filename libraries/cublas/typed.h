@@ -11,19 +11,26 @@
 namespace cerberus::libraries::cublas {
 
 // IEEE 754 binary16, bfloat16, and OCP's 8-bit floats: E4M3 without infinities,
-// E5M2 with them. To them it is rounded to nearest, ties to even; what is too
-// large becomes infinite, or the largest number for E4M3 and E5M2 as NVIDIA's
-// conversions do.
+// E5M2 with them; OCP's E2M1 of 4 bits, without NaN as well, in the low ones.
+// To them it is rounded to nearest, ties to even; what is too large becomes
+// infinite, or the largest number for those of 8 and 4 bits, as NVIDIA's
+// conversions do, and so does NaN for E2M1.
 float FromHalf(std::uint16_t bits);
 std::uint16_t ToHalf(float value);
 float FromBfloat16(std::uint16_t bits);
 std::uint16_t ToBfloat16(float value);
 float FromFloat8(DataType type, std::uint8_t bits);
 std::uint8_t ToFloat8(DataType type, float value);
+float FromFloat4(unsigned bits);
+unsigned ToFloat4(float value);
 
-// Bytes of an element; 0 for a type that is not known.
+// Bytes of an element; 0 for a type that is not known, or has no whole ones.
 std::size_t SizeOf(DataType type);
+// Of so many elements: two of 4 bits share a byte, the first has the low ones.
+std::size_t BytesOf(DataType type, std::size_t count);
 bool IsComplexType(DataType type);
+// Of a complex number's parts.
+DataType PartType(DataType complex);
 // Of a type that is known. A complex number in a real type loses its imaginary
 // part; integers are rounded to nearest and saturate.
 Complex64 Load(DataType type, const void* array, Index i);

@@ -16,7 +16,14 @@ using cublas::DataType;
 using cublas::Operation;
 using cublas::Status;
 
-enum Order : std::int32_t { kColumns = 0, kRows = 1 };
+// By columns, by rows, and by tiles of 32 columns (layout.h).
+enum Order : std::int32_t {
+  kColumns = 0,
+  kRows = 1,
+  kColumns32 = 2,
+  kColumns4Rows8 = 3,
+  kColumns32Rows32 = 4,
+};
 
 enum BatchMode : std::int32_t { kStrided = 0, kPointerArray = 1 };
 
@@ -44,17 +51,36 @@ enum Epilogue : std::uint32_t {
   kBiasGradientB = 512,
 };
 
+// How scales of a matrix are stored (scales.h).
+enum ScaleMode : std::int8_t {
+  kScalar = 0,
+  kBlocksOf16 = 1,
+  kBlocksOf32 = 2,
+  kOuterVector = 3,
+  kBlocksOf128 = 4,
+  kSquaresOf128 = 5,
+  kScalarOfBatch = 6,
+};
+
 struct Layout {
   DataType type;
   Order order;
   std::uint64_t rows, columns;
   std::int64_t ld;
   std::int64_t batch_offset;
+  // Bytes from the real parts to the imaginary ones; 0: they alternate.
   std::int64_t plane_offset;
   std::int32_t batches;
   std::int32_t batch_mode;
 };
 static_assert(sizeof(Layout) <= 8 * 8);
+
+// Of products that are emulated on fewer bits, which none is here.
+struct EmulationDesc {
+  std::int32_t strategy, special_values, mantissa_control, most_bits, more_bits;
+  std::int32_t* bits_used;
+};
+static_assert(sizeof(EmulationDesc) <= 8 * 8);
 
 struct MatmulDesc {
   ComputeType compute = cublas::k32F;
@@ -65,18 +91,20 @@ struct MatmulDesc {
   std::uint32_t epilogue;
   const void* bias;
   void* aux;
+  const EmulationDesc* emulation;
   std::int64_t bias_stride, aux_ld, aux_stride, alpha_stride;
-  const float* scale_of_a;
-  const float* scale_of_b;
+  const void* scale_of_a;
+  const void* scale_of_b;
   const float* scale_of_c;
   const float* scale_of_d;
   float* amax_of_d;
   const float* scale_of_aux;
   float* amax_of_aux;
+  void* scales_out;                  // of D's blocks, which are found
   std::int32_t aux_type, bias_type;  // -1: D's
   std::int32_t sm_count;
   std::int8_t fast_accumulation;
-  // CUBLASLT_MATMUL_MATRIX_SCALE_*: 0 is one number for all.
+  // ScaleMode: of A, B, C, D, the auxiliary buffer, and of `scales_out`.
   std::int8_t scale_modes[6];
 };
 static_assert(sizeof(MatmulDesc) <= 23 * 8);

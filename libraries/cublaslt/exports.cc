@@ -76,7 +76,9 @@ constexpr Attribute kDesc[] = {
     LT_MODE(33, 2),
     LT_MODE(34, 3),
     LT_MODE(35, 4),
+    LT_FIELD(MatmulDesc, 36, scales_out),
     LT_MODE(37, 5),
+    LT_FIELD(MatmulDesc, 38, emulation),
 };
 constexpr Attribute kTransform[] = {
     LT_FIELD(TransformDesc, 0, scale),
@@ -94,6 +96,14 @@ constexpr Attribute kPreference[] = {
     LT_FIELD(Preference, 8, alignments[3]),
     LT_FIELD(Preference, 9, waves),
     LT_FIELD(Preference, 12, implementations),
+};
+constexpr Attribute kEmulation[] = {
+    LT_FIELD(EmulationDesc, 0, strategy),
+    LT_FIELD(EmulationDesc, 1, special_values),
+    LT_FIELD(EmulationDesc, 2, mantissa_control),
+    LT_FIELD(EmulationDesc, 3, most_bits),
+    LT_FIELD(EmulationDesc, 4, more_bits),
+    LT_FIELD(EmulationDesc, 5, bits_used),
 };
 #undef LT_FIELD
 #undef LT_MODE
@@ -120,6 +130,11 @@ MatmulDesc MakeDesc(ComputeType compute, DataType scale) {
 TransformDesc MakeTransform(DataType scale) {
   TransformDesc desc = {};
   desc.scale = scale;
+  return desc;
+}
+EmulationDesc MakeEmulation() {
+  EmulationDesc desc = {};
+  desc.special_values = 0xffff;
   return desc;
 }
 Preference MakePreference() {
@@ -233,6 +248,17 @@ LT_API Status cublasLtMatrixTransformDescDestroy(TransformDesc* desc) {
   delete desc;
   return kSuccess;
 }
+LT_API Status cublasLtEmulationDescInit_internal(EmulationDesc* desc,
+                                                 std::size_t size) {
+  return InitIn(desc, size, MakeEmulation());
+}
+LT_API Status cublasLtEmulationDescCreate(EmulationDesc** desc) {
+  return Create(desc, MakeEmulation());
+}
+LT_API Status cublasLtEmulationDescDestroy(EmulationDesc* desc) {
+  delete desc;
+  return kSuccess;
+}
 LT_API Status cublasLtMatmulPreferenceInit_internal(Preference* preference,
                                                     std::size_t size) {
   return InitIn(preference, size, MakePreference());
@@ -262,6 +288,7 @@ LT_ATTRIBUTES(MatrixLayout, Layout, kLayout)
 LT_ATTRIBUTES(MatmulDesc, MatmulDesc, kDesc)
 LT_ATTRIBUTES(MatrixTransformDesc, TransformDesc, kTransform)
 LT_ATTRIBUTES(MatmulPreference, Preference, kPreference)
+LT_ATTRIBUTES(EmulationDesc, EmulationDesc, kEmulation)
 #undef LT_ATTRIBUTES
 
 LT_API Status cublasLtMatmul(Handle handle, const MatmulDesc* desc,
@@ -381,6 +408,7 @@ LT_API Status cublasLtMatmulAlgoCapGetAttribute(const Algorithm* algorithm,
   switch (number) {
     case 3:   // strided batches
     case 4:   // D need not be C
+    case 5:   // triangles
     case 10:  // orders by rows
     case 21:  // batches by arrays of pointers
       value = 1;
@@ -402,7 +430,6 @@ LT_API Status cublasLtMatmulAlgoCapGetAttribute(const Algorithm* algorithm,
     case 0:                     // split k
     case 1:                     // reductions
     case 2:                     // swizzling
-    case 5:                     // triangles
     case 7:                     // further options
     case 14: break;             // negative steps
     default: return kInvalidValue;

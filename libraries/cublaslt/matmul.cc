@@ -10,6 +10,7 @@
 #include "libraries/cublas/math.h"
 #include "libraries/cublas/typed.h"
 #include "libraries/cublaslt/layout.h"
+#include "libraries/cublaslt/scales.h"
 
 namespace cerberus::libraries::cublaslt {
 namespace {
@@ -19,23 +20,18 @@ using cublas::Complex32;
 using cublas::Complex64;
 using cublas::Index;
 using cublas::kIsComplex;
+using cublas::Real;
 using cublas::Wide;
-
-// Element (i, j) of a matrix.
-Index PlaceOf(const Layout& layout, Index i, Index j) {
-  return layout.order == kRows ? i * layout.ld + j : i + j * layout.ld;
-}
 
 // op(A) as T, by columns.
 template <typename T>
-std::vector<T> Converted(const Layout& layout, Operation op, const void* a) {
+std::vector<T> Converted(const Layout& layout, Operation op, const Memory& a) {
   const Index rows = RowsOf(layout, op), columns = ColumnsOf(layout, op);
   std::vector<T> out(static_cast<std::size_t>(rows * columns));
   for (Index j = 0; j < columns; ++j) {
     for (Index i = 0; i < rows; ++i) {
-      const Index at =
-          IsTurned(op) ? PlaceOf(layout, j, i) : PlaceOf(layout, i, j);
-      T value = As<T>(cublas::Load(layout.type, a, at));
+      T value = As<T>(IsTurned(op) ? LoadAt(layout, a, j, i)
+                                   : LoadAt(layout, a, i, j));
       if (op == cublas::kC || op == cublas::kConj)
         value = cublas::ConjOf(value);
       out[static_cast<std::size_t>(i + j * rows)] = value;
@@ -62,12 +58,13 @@ class Matrices {
   // Errors are in failed(): an array of pointers that cannot be read.
   Matrices(Work& work, const void* first, const Layout& layout, bool out);
   bool failed() const { return array_ && array_->failed(); }
-  void* operator[](std::size_t batch) const {
-    return array_ ? (*array_)[static_cast<Index>(batch)] : places_[batch];
+  Memory operator[](std::size_t batch) const {
+    return array_ ? Memory{(*array_)[static_cast<Index>(batch)]}
+                  : places_[batch];
   }
 
  private:
-  std::vector<std::byte*> places_;
+  std::vector<Memory> places_;
   std::optional<Pointers<std::byte>> array_;  // instead
 };
 
@@ -80,6 +77,7 @@ struct Job {
   const void* betas = nullptr;
   std::size_t batches = 1;
   Matrices a, b, c, d;
+  Scales scales_of_a, scales_of_b;
   std::vector<void*> aux;
   std::vector<const void*> bias;
 
@@ -104,6 +102,30 @@ struct Job {
 };
 
 double ScaleOf(const float* scale) { return scale != nullptr ? *scale : 1; }
+
+// What lies in a triangle that is not asked for is not written.
+bool IsWritten(cublas::Fill fill, Index i, Index j) {
+  switch (fill) {
+    case cublas::kLower: return i >= j;
+    case cublas::kUpper: return i <= j;
+    default: return true;
+  }
+}
+
+// Of a matrix of `rows` rows: columns, or rows, are the outer ones.
+template <typename T>
+void MultiplyByScales(const Scales& scales, Index batch, bool outer_is_column,
+                      Index rows, std::vector<T>* matrix) {
+  if (!HasScalesOfElements(scales)) return;
+  for (Index inner = 0; inner < scales.inner; ++inner) {
+    for (Index outer = 0; outer < scales.outer; ++outer) {
+      const Index at =
+          outer_is_column ? inner + outer * rows : outer + inner * rows;
+      (*matrix)[static_cast<std::size_t>(at)] *=
+          static_cast<Real<T>>(ScaleOf(scales, batch, outer, inner));
+    }
+  }
+}
 
 // One element's way through the epilogue. Real types only have one.
 // `*largest_aux` is of what went to the auxiliary buffer.
@@ -156,22 +178,31 @@ void RunBatch(const Job& job, std::size_t batch) {
   const MatmulDesc& desc = job.desc;
   const Layouts& l = job.layouts;
   const Index m = job.m(), n = job.n(), k = ColumnsOf(l.a, desc.a);
-  const std::vector<T> a = Converted<T>(l.a, desc.a, job.a[batch]);
-  const std::vector<T> b = Converted<T>(l.b, desc.b, job.b[batch]);
+  std::vector<T> a = Converted<T>(l.a, desc.a, job.a[batch]);
+  std::vector<T> b = Converted<T>(l.b, desc.b, job.b[batch]);
+  const auto number = static_cast<Index>(batch);
+  MultiplyByScales(job.scales_of_a, number, false, m, &a);
+  MultiplyByScales(job.scales_of_b, number, true, k, &b);
   std::vector<T> sum(static_cast<std::size_t>(m * n), T(0));
   cublas::Gemm<T>(cublas::kN, cublas::kN, m, n, k, T(1), a.data(),
                   std::max<Index>(m, 1), b.data(), std::max<Index>(k, 1), T(0),
                   sum.data(), std::max<Index>(m, 1));
-  const double scale = ScaleOf(desc.scale_of_a) * ScaleOf(desc.scale_of_b);
+  const double scale =
+      ScaleOfAll(job.scales_of_a, number) * ScaleOfAll(job.scales_of_b, number);
   const double of_c = ScaleOf(desc.scale_of_c), of_d = ScaleOf(desc.scale_of_d);
   double largest = 0, largest_aux = 0;
+  const Memory d = job.d[batch];
+  const bool in_blocks = desc.scales_out != nullptr;
+  std::vector<double> columns(in_blocks ? static_cast<std::size_t>(m * n)
+                                        : std::size_t{0});
   for (Index j = 0; j < n; ++j) {
     for (Index i = 0; i < m; ++i) {
-      T& at = sum[static_cast<std::size_t>(i + j * m)];
+      const auto place = static_cast<std::size_t>(i + j * m);
+      if (!IsWritten(desc.fill, i, j)) continue;
+      T& at = sum[place];
       T x = cublas::Mul(As<T>(job.Alpha(batch, i) * scale), at);
       if (const Complex64 beta = job.Beta(i); beta != Complex64(0)) {
-        const Complex64 c =
-            cublas::Load(l.c.type, job.c[batch], PlaceOf(l.c, i, j));
+        const Complex64 c = LoadAt(l.c, job.c[batch], i, j);
         x += cublas::Mul(As<T>(beta * of_c), As<T>(c));
       }
       if constexpr (!kIsComplex<T>) {
@@ -180,8 +211,14 @@ void RunBatch(const Job& job, std::size_t batch) {
       }
       at = x;
       largest = std::max(largest, static_cast<double>(std::abs(x)));
-      cublas::Store(l.d.type, job.d[batch], PlaceOf(l.d, i, j), Wide(x) * of_d);
+      const Complex64 out = Wide(x) * of_d;
+      if (in_blocks) columns[place] = out.real();
+      else StoreAt(l.d, d, i, j, out);
     }
+  }
+  if (in_blocks) {
+    StoreInBlocks(l.d, d, static_cast<ScaleMode>(desc.scale_modes[5]),
+                  desc.scales_out, number, columns.data());
   }
   const auto note = [batch](float* to, double found) {
     if (to == nullptr) return;
@@ -213,17 +250,6 @@ void RunJob(const Job& job) {
   }
 }
 
-// The bytes of a matrix for Work: columns of memory.
-std::byte* MapMatrix(Work& work, std::byte* p, const Layout& layout, bool out) {
-  const bool by_rows = layout.order == kRows;
-  const std::size_t size = cublas::SizeOf(layout.type);
-  const std::size_t bytes = size * (by_rows ? layout.columns : layout.rows);
-  const std::size_t count = by_rows ? layout.rows : layout.columns;
-  const std::size_t stride = size * static_cast<std::size_t>(layout.ld);
-  return out ? work.InOut(p, bytes, count, stride)
-             : const_cast<std::byte*>(work.In(p, bytes, count, stride));
-}
-
 Matrices::Matrices(Work& work, const void* first, const Layout& layout,
                    bool out) {
   if (first == nullptr) {
@@ -232,13 +258,19 @@ Matrices::Matrices(Work& work, const void* first, const Layout& layout,
   }
   auto* const begin = static_cast<std::byte*>(const_cast<void*>(first));
   if (layout.batch_mode == kPointerArray) {
-    array_.emplace(
-        work, reinterpret_cast<std::byte* const*>(begin), Batches(layout),
-        [&](std::byte* p, Index) { return MapMatrix(work, p, layout, out); });
+    array_.emplace(work, reinterpret_cast<std::byte* const*>(begin),
+                   Batches(layout), [&](std::byte* p, Index) {
+                     return MapMatrix(work, p, layout, out).all;
+                   });
     return;
   }
-  const Index step =
-      layout.batch_offset * static_cast<Index>(cublas::SizeOf(layout.type));
+  // Elements of planes are counted in parts.
+  const DataType type =
+      layout.plane_offset != 0 ? cublas::PartType(layout.type) : layout.type;
+  const auto step =
+      static_cast<Index>(cublas::BytesOf(
+          type, static_cast<std::size_t>(std::abs(layout.batch_offset)))) *
+      (layout.batch_offset < 0 ? -1 : 1);
   for (Index batch = 0; batch < Batches(layout); ++batch) {
     places_.push_back(MapMatrix(work, begin + batch * step, layout, out));
   }
@@ -269,27 +301,11 @@ bool IsKnownEpilogue(std::uint32_t epilogue) {
   }
 }
 
-// Not tiled, not in two planes, and each matrix by itself.
-bool IsSupported(const Layout& layout) {
-  return cublas::SizeOf(layout.type) != 0 &&
-         (layout.order == kColumns || layout.order == kRows) &&
-         layout.plane_offset == 0 &&
-         (layout.batch_mode == kStrided || layout.batch_mode == kPointerArray);
-}
-
-bool IsLayout(const Layout& layout) {
-  const std::uint64_t least =
-      layout.order == kRows ? layout.columns : layout.rows;
-  return layout.ld >= 0 && static_cast<std::uint64_t>(layout.ld) >= least &&
-         layout.batches >= 0;
-}
-
 }  // namespace
 
 Status CheckMatmul(const MatmulDesc& desc, const Layouts& l) {
   for (const Layout* layout : {&l.a, &l.b, &l.c, &l.d}) {
-    if (!IsSupported(*layout)) return cublas::kNotSupported;
-    if (!IsLayout(*layout)) return cublas::kInvalidValue;
+    if (const Status bad = CheckLayout(*layout)) return bad;
   }
   const Index m = static_cast<Index>(l.d.rows);
   const Index n = static_cast<Index>(l.d.columns);
@@ -300,8 +316,8 @@ Status CheckMatmul(const MatmulDesc& desc, const Layouts& l) {
     return cublas::kInvalidValue;
   }
   const bool complex = cublas::IsComplexType(desc.scale);
-  if (desc.c != cublas::kN || desc.fill != cublas::kFull ||
-      !IsKnownEpilogue(desc.epilogue) ||
+  if (desc.c != cublas::kN || desc.fill < cublas::kLower ||
+      desc.fill > cublas::kFull || !IsKnownEpilogue(desc.epilogue) ||
       (complex && desc.epilogue > kDefault) ||
       cublas::IsComplexType(l.a.type) != complex ||
       cublas::IsComplexType(l.b.type) != complex ||
@@ -310,13 +326,39 @@ Status CheckMatmul(const MatmulDesc& desc, const Layouts& l) {
       desc.compute > cublas::k64FEmulatedFixedPoint) {
     return cublas::kNotSupported;
   }
-  for (const std::int8_t mode : desc.scale_modes) {
-    if (mode != 0) return cublas::kNotSupported;
-  }
+  if (const Status bad = CheckScales(desc, l.a.type, l.b.type, l.d)) return bad;
   const bool needs_aux = (desc.epilogue & (kAux | kDRelu | kDGelu)) != 0;
   if (needs_aux && (desc.aux_ld < m)) return cublas::kInvalidValue;
   return cublas::kSuccess;
 }
+
+namespace {
+
+void MapScales(Work& work, Job* job) {
+  MatmulDesc& desc = job->desc;
+  const Index k = ColumnsOf(job->layouts.a, desc.a);
+  const Index batches = Batches(job->layouts.d);
+  job->scales_of_a = {static_cast<ScaleMode>(desc.scale_modes[0]),
+                      desc.scale_of_a, job->m(), k};
+  job->scales_of_b = {static_cast<ScaleMode>(desc.scale_modes[1]),
+                      desc.scale_of_b, job->n(), k};
+  for (Scales* scales : {&job->scales_of_a, &job->scales_of_b}) {
+    scales->values = work.In(static_cast<const std::byte*>(scales->values),
+                             BytesOf(*scales, batches));
+  }
+  for (const float** scale :
+       {&desc.scale_of_c, &desc.scale_of_d, &desc.scale_of_aux}) {
+    *scale = work.In(*scale, sizeof(float));
+  }
+  const Scales out = {static_cast<ScaleMode>(desc.scale_modes[5]), nullptr,
+                      job->n(), job->m()};
+  desc.scales_out = out.mode == kScalar
+                        ? nullptr
+                        : work.InOut(static_cast<std::byte*>(desc.scales_out),
+                                     BytesOf(out, batches));
+}
+
+}  // namespace
 
 Status CheckOperands(const MatmulDesc& desc, const Operands& operands) {
   const bool needs_bias = Has(desc, kBias) || HasGradient(desc);
@@ -356,11 +398,7 @@ Status Matmul(const Driver& driver, Stream stream, const MatmulDesc& desc,
         work.In(operands.beta,
                 scalar * (desc.pointer_mode == kDeviceVector ? rows : 1));
   }
-  for (const float** scale :
-       {&job.desc.scale_of_a, &job.desc.scale_of_b, &job.desc.scale_of_c,
-        &job.desc.scale_of_d, &job.desc.scale_of_aux}) {
-    *scale = work.In(*scale, sizeof(float));
-  }
+  MapScales(work, &job);
   for (float** largest : {&job.desc.amax_of_d, &job.desc.amax_of_aux}) {
     *largest = work.InOut(*largest, sizeof(float));
   }
@@ -405,8 +443,7 @@ Status Matmul(const Driver& driver, Stream stream, const MatmulDesc& desc,
 Status CheckTransform(const TransformDesc& desc, const Layouts& l,
                       const Operands& operands) {
   for (const Layout* layout : {&l.a, &l.b, &l.c}) {
-    if (!IsSupported(*layout)) return cublas::kNotSupported;
-    if (!IsLayout(*layout)) return cublas::kInvalidValue;
+    if (const Status bad = CheckLayout(*layout)) return bad;
   }
   if (desc.pointer_mode != kHost && desc.pointer_mode != kDevice) {
     return cublas::kNotSupported;
@@ -424,8 +461,14 @@ Status CheckTransform(const TransformDesc& desc, const Layouts& l,
 }
 
 Status Transform(const Driver& driver, Stream stream, const TransformDesc& desc,
-                 const Layouts& l, const Operands& operands) {
-  if (const Status bad = CheckTransform(desc, l, operands)) return bad;
+                 const Layouts& told, const Operands& operands) {
+  if (const Status bad = CheckTransform(desc, told, operands)) return bad;
+  // Transforms alone take strides of batches in planes for those of whole
+  // complex numbers (the header, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET).
+  Layouts l = told;
+  for (Layout* layout : {&l.a, &l.b, &l.c}) {
+    if (layout->plane_offset != 0) layout->batch_offset *= 2;
+  }
   const bool has_b = operands.HasB();
   const auto m = static_cast<Index>(l.c.rows);
   const auto n = static_cast<Index>(l.c.columns);
@@ -460,7 +503,7 @@ Status Transform(const Driver& driver, Stream stream, const TransformDesc& desc,
           const auto at = static_cast<std::size_t>(i + j * m);
           Complex64 value = cublas::Mul(fa, a[at]);
           if (!b.empty()) value += cublas::Mul(fb, b[at]);
-          cublas::Store(l.c.type, cs[batch], PlaceOf(l.c, i, j), value);
+          StoreAt(l.c, cs[batch], i, j, value);
         }
       }
     }

@@ -332,8 +332,8 @@ class Doing {
           desc_.aux, 1, desc_.aux_ld, desc_.aux_stride, AuxType(desc_, l_.d),
           0};
     }
-    f.scale_of_a = desc_.scale_of_a;
-    f.scale_of_b = desc_.scale_of_b;
+    f.scale_of_a = static_cast<const float*>(desc_.scale_of_a);
+    f.scale_of_b = static_cast<const float*>(desc_.scale_of_b);
     f.scale_of_c = desc_.scale_of_c;
     f.scale_of_d = desc_.scale_of_d;
     f.scale_of_aux = desc_.scale_of_aux;
@@ -444,7 +444,7 @@ bool RocmTransform(const Driver& driver, Stream stream,
     return false;
   }
   const auto simple = [](const Layout& layout) {
-    return !cublas::IsComplexType(layout.type);
+    return !cublas::IsComplexType(layout.type) && IsInColumnsOrRows(layout);
   };
   void* kernel = nullptr;
   if (simple(l.a) && simple(l.b) && simple(l.c) &&

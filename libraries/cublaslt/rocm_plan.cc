@@ -72,9 +72,14 @@ RocmPlan PlanMatmul(const MatmulDesc& desc, const Layouts& l,
   RocmPlan plan;
   int arrays = 0;
   for (const Layout* layout : {&l.a, &l.b, &l.c, &l.d}) {
+    if (!IsInColumnsOrRows(*layout)) return plan;
     arrays += layout->batch_mode == kPointerArray ? 1 : 0;
   }
   if (arrays != 0 && arrays != 4) return plan;
+  if (desc.fill != cublas::kFull) return plan;
+  for (const std::int8_t mode : desc.scale_modes) {
+    if (mode != kScalar) return plan;
+  }
   if (IsPlain(desc, l)) {
     plan.fits = true;
     plan.sum = l.d.type;

@@ -407,7 +407,7 @@ TEST(Matmul, WhatIsRefused) {
             cublas::kNotSupported);
   EXPECT_EQ(check([](D& d, L&) { d.epilogue = kGelu | kAux; }),
             cublas::kInvalidValue);
-  EXPECT_EQ(check([](D&, L& l) { l.a.order = static_cast<Order>(2); }),
+  EXPECT_EQ(check([](D&, L& l) { l.a.order = static_cast<Order>(5); }),
             cublas::kNotSupported);
   EXPECT_EQ(check([](D&, L& l) { l.a.type = static_cast<DataType>(99); }),
             cublas::kNotSupported);
@@ -416,6 +416,8 @@ TEST(Matmul, WhatIsRefused) {
   EXPECT_EQ(check([](D&, L& l) { l.d.batch_mode = 2; }), cublas::kNotSupported);
   EXPECT_EQ(check([](D& d, L&) { d.scale_modes[0] = 1; }),
             cublas::kNotSupported);
+  EXPECT_EQ(check([](D& d, L&) { d.scale_modes[3] = 7; }),
+            cublas::kInvalidValue);
   EXPECT_EQ(check([](D& d, L&) { d.compute = static_cast<ComputeType>(1); }),
             cublas::kNotSupported);
 }

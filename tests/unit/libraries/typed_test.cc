@@ -85,6 +85,34 @@ TEST(Typed, Float8) {
         [type = type](float v) { return cublas::ToFloat8(type, v); });
   }
 }
+TEST(Typed, Float4) {
+  constexpr float kValues[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+  for (unsigned bits = 0; bits < 16; ++bits) {
+    const float value =
+        (bits & 8) != 0 ? -kValues[bits & 7] : kValues[bits & 7];
+    EXPECT_EQ(cublas::FromFloat4(bits), value);
+    EXPECT_EQ(cublas::ToFloat4(value), bits);
+  }
+  // Halfway, to even; a little beside it, to what is nearer.
+  for (unsigned bits = 0; bits < 7; ++bits) {
+    const float half = (kValues[bits] + kValues[bits + 1]) / 2;
+    EXPECT_EQ(cublas::ToFloat4(half), bits + bits % 2) << half;
+    EXPECT_EQ(cublas::ToFloat4(-half), 8 + bits + bits % 2) << half;
+    EXPECT_EQ(cublas::ToFloat4(std::nextafter(half, 0.0f)), bits);
+    EXPECT_EQ(cublas::ToFloat4(std::nextafter(half, 9.0f)), bits + 1);
+  }
+  EXPECT_EQ(cublas::ToFloat4(100), 7);
+  EXPECT_EQ(cublas::ToFloat4(-std::numeric_limits<float>::infinity()), 15);
+  EXPECT_EQ(cublas::ToFloat4(-std::numeric_limits<float>::quiet_NaN()), 7);
+  // Two share a byte.
+  std::uint8_t bytes[] = {0xff, 0xff};
+  cublas::Store(cublas::kR4E2M1, bytes, 1, 3);
+  cublas::Store(cublas::kR4E2M1, bytes, 2, -0.5);
+  EXPECT_EQ(bytes[0], 0x5f);
+  EXPECT_EQ(bytes[1], 0xf9);
+  EXPECT_EQ(cublas::Load(cublas::kR4E2M1, bytes, 1).real(), 3);
+  EXPECT_EQ(cublas::BytesOf(cublas::kR4E2M1, 3), 2u);
+}
 TEST(Typed, IntegersAreRoundedAndSaturate) {
   std::int8_t bytes[6] = {};
   const double values[] = {0.5, 1.5, -2.5, 127.4, 1000, -1000};
