@@ -193,7 +193,8 @@ int main() {
   Print("cuBLASLt", "`libcublasLt.so.11`, `.12`, `.13`",
         "Refused are those that only NVIDIA's own libraries call.", CublasLt());
   Print("cuFFT", "`libcufft.so.10`, `.11`, `.12`",
-        "Refused are callbacks, several GPUs, and code for programs' own "
+        "Refused are callbacks, arrays that programs spread over GPUs, and "
+        "code for programs' own "
         "kernels.",
         Cufft());
   Print("cuSPARSE", "`libcusparse.so.11`, `.12`",

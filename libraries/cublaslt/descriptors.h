@@ -91,7 +91,7 @@ struct MatmulDesc {
   std::uint32_t epilogue;
   const void* bias;
   void* aux;
-  const EmulationDesc* emulation;
+  const void* emulation;  // EmulationDesc
   std::int64_t bias_stride, aux_ld, aux_stride, alpha_stride;
   const void* scale_of_a;
   const void* scale_of_b;

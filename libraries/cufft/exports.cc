@@ -1,5 +1,7 @@
 // The functions of cufft.def. A plan is a number, which stays its own until it
 // is destroyed.
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -8,6 +10,7 @@
 #include "libraries/common/driver.h"
 #include "libraries/cufft/hipfft.h"
 #include "libraries/cufft/plan.h"
+#include "libraries/cufft/spread.h"
 
 #define FFT_API extern "C" __attribute__((visibility("default")))
 
@@ -24,6 +27,11 @@ struct Plans {
 Plans& All() {
   static auto& plans = *new Plans;
   return plans;
+}
+// With one GPU a plan may be either.
+bool IsSpread(const Plan& plan) { return plan.gpus.size() > 1; }
+bool MaySpread(const Plan* plan) {
+  return plan != nullptr && plan->made && !plan->gpus.empty();
 }
 std::shared_ptr<Plan> Find(Handle handle) {
   const std::lock_guard<std::mutex> lock(All().mutex);
@@ -45,9 +53,12 @@ Status Destroy(Handle handle) {
   return All().plans.erase(handle) != 0 ? kSuccess : kInvalidPlan;
 }
 
-// Plans need no memory of the program's: hipFFT has its own.
-Status Sized(Status status, std::size_t* bytes) {
-  if (status == kSuccess && bytes != nullptr) *bytes = 0;
+// Plans need no memory of the program's: hipFFT has its own. Of several GPUs
+// each has a size.
+Status Sized(Status status, std::size_t* bytes, std::size_t gpus = 1) {
+  if (status == kSuccess && bytes != nullptr) {
+    std::fill_n(bytes, std::max<std::size_t>(1, gpus), 0);
+  }
   return status;
 }
 
@@ -89,11 +100,17 @@ Status MakeInHandle(Handle handle, int rank, const N* n, const N* in_embed,
     const Status status =
         Make(plan.get(), rank, n, in_embed, in_step, in_distance, out_embed,
              out_step, out_distance, *types, batches);
-    if (status == kSuccess &&
-        !HipfftPlan::Make(*FindDriver(), *plan, &plan->hipfft)) {
+    if (IsSpread(*plan)) {
+      if (status == kSuccess &&
+          (!plan->input.is_basic || !plan->output.is_basic)) {
+        plan->made = false;
+        return kNotSupported;
+      }
+    } else if (status == kSuccess &&
+               !HipfftPlan::Make(*FindDriver(), *plan, &plan->hipfft)) {
       return kSetupFailed;
     }
-    return Sized(status, bytes);
+    return Sized(status, bytes, plan->gpus.size());
   } catch (const std::bad_alloc&) {
     return kAllocFailed;
   }
@@ -131,23 +148,57 @@ Status New(Handle* handle, const F& make) {
   return status;
 }
 
-Status Run(Handle handle, const void* input, void* output, int sign,
-           std::optional<Types> types) {
-  const std::shared_ptr<Plan> plan = Find(handle);
-  if (plan == nullptr || !plan->made) return kInvalidPlan;
+// Whether it is made, over several GPUs or not, and of these types, if any are
+// told.
+Status CheckMade(const Plan* plan, bool spread, std::optional<Types> types,
+                 int* sign) {
+  if (plan == nullptr || !plan->made ||
+      (spread ? !MaySpread(plan) : IsSpread(*plan))) {
+    return kInvalidPlan;
+  }
   if (types && (plan->input.type != types->input ||
                 plan->output.type != types->output)) {
     return kInvalidValue;
   }
   // Of real ones the direction is the plan's.
-  if (plan->is_real_input()) sign = -1;
-  if (plan->is_real_output()) sign = 1;
-  if (sign != -1 && sign != 1) return kInvalidValue;
+  if (plan->is_real_input()) *sign = -1;
+  if (plan->is_real_output()) *sign = 1;
+  return *sign == -1 || *sign == 1 ? kSuccess : kInvalidValue;
+}
+Status Run(Handle handle, const void* input, void* output, int sign,
+           std::optional<Types> types) {
+  const std::shared_ptr<Plan> plan = Find(handle);
+  const Status bad = CheckMade(plan.get(), false, types, &sign);
+  if (bad != kSuccess) return bad;
   try {
     return Execute(*FindDriver(), *plan, input, output, sign);
   } catch (const std::bad_alloc&) {
     return kAllocFailed;
   }
+}
+Status RunSpread(Handle handle, Spread* input, Spread* output, int sign,
+                 std::optional<Types> types) {
+  const std::shared_ptr<Plan> plan = Find(handle);
+  const Status bad = CheckMade(plan.get(), true, types, &sign);
+  if (bad != kSuccess) return bad;
+  try {
+    return ExecuteSpread(*FindDriver(), *plan, input, output, sign);
+  } catch (const std::bad_alloc&) {
+    return kAllocFailed;
+  }
+}
+
+// NVFFT_PLAN_PROPERTY_INT64_*, with what they are at first.
+struct Property {
+  int number;
+  std::int64_t value;
+};
+constexpr Property kProperties[] = {{1, 0}, {2, 1}};
+const Property* FindProperty(int number) {
+  const auto* const found =
+      std::find_if(std::begin(kProperties), std::end(kProperties),
+                   [&](const Property& p) { return p.number == number; });
+  return found == std::end(kProperties) ? nullptr : found;
 }
 
 bool IsPlan(Handle handle) { return Find(handle) != nullptr; }
@@ -314,11 +365,95 @@ FFT_API Status cufftXtSetWorkAreaPolicy(Handle handle, int, std::size_t*) {
 FFT_API Status cufftXtClearCallback(Handle handle, int) {
   return IsPlan(handle) ? kSuccess : kInvalidPlan;
 }
-// One is enough for whoever asks for it.
+FFT_API Status cufftSetPlanPropertyInt64(Handle handle, int property,
+                                         long long value) {
+  const std::shared_ptr<Plan> plan = Find(handle);
+  if (plan == nullptr || plan->made) return kInvalidPlan;
+  if (FindProperty(property) == nullptr) return kNotSupported;
+  plan->properties[property] = value;
+  return kSuccess;
+}
+FFT_API Status cufftGetPlanPropertyInt64(Handle handle, int property,
+                                         long long* value) {
+  const std::shared_ptr<Plan> plan = Find(handle);
+  if (plan == nullptr) return kInvalidPlan;
+  const Property* const known = FindProperty(property);
+  if (known == nullptr) return kNotSupported;
+  if (value == nullptr) return kInvalidValue;
+  const auto set = plan->properties.find(property);
+  *value = set == plan->properties.end() ? known->value : set->second;
+  return kSuccess;
+}
+FFT_API Status cufftResetPlanProperty(Handle handle, int property) {
+  const std::shared_ptr<Plan> plan = Find(handle);
+  if (plan == nullptr || plan->made) return kInvalidPlan;
+  if (FindProperty(property) == nullptr) return kNotSupported;
+  plan->properties.erase(property);
+  return kSuccess;
+}
+
 FFT_API Status cufftXtSetGPUs(Handle handle, int count, int* gpus) {
-  if (!IsPlan(handle)) return kInvalidPlan;
-  if (count < 1 || gpus == nullptr) return kInvalidValue;
-  return count == 1 ? kSuccess : kNotSupported;
+  const std::shared_ptr<Plan> plan = Find(handle);
+  if (plan == nullptr || plan->made) return kInvalidPlan;
+  if (count < 1 || count > kMostGpus || gpus == nullptr) return kInvalidValue;
+  for (int i = 0; i < count; ++i) {
+    Context context = nullptr;
+    if (FindDriver()->retain_primary(&context, gpus[i]) != 0) {
+      return kInvalidDevice;
+    }
+  }
+  plan->gpus.assign(gpus, gpus + count);
+  return kSuccess;
+}
+FFT_API Status cufftXtMalloc(Handle handle, Spread** spread, Format format) {
+  const std::shared_ptr<Plan> plan = Find(handle);
+  if (!MaySpread(plan.get())) return kInvalidPlan;
+  try {
+    return NewSpread(*FindDriver(), *plan, format, spread);
+  } catch (const std::bad_alloc&) {
+    return kAllocFailed;
+  }
+}
+FFT_API Status cufftXtFree(Spread* spread) {
+  return FreeSpread(*FindDriver(), spread);
+}
+FFT_API Status cufftXtMemcpy(Handle handle, void* to, void* from,
+                             CopyKind kind) {
+  const std::shared_ptr<Plan> plan = Find(handle);
+  if (!MaySpread(plan.get())) return kInvalidPlan;
+  try {
+    return CopySpread(*FindDriver(), *plan, to, from, kind);
+  } catch (const std::bad_alloc&) {
+    return kAllocFailed;
+  }
+}
+FFT_API Status cufftXtExecDescriptorC2C(Handle handle, Spread* in, Spread* out,
+                                        int sign) {
+  return RunSpread(handle, in, out, sign, TypesOf(kC2C));
+}
+FFT_API Status cufftXtExecDescriptorR2C(Handle handle, Spread* in,
+                                        Spread* out) {
+  return RunSpread(handle, in, out, -1, TypesOf(kR2C));
+}
+FFT_API Status cufftXtExecDescriptorC2R(Handle handle, Spread* in,
+                                        Spread* out) {
+  return RunSpread(handle, in, out, 1, TypesOf(kC2R));
+}
+FFT_API Status cufftXtExecDescriptorZ2Z(Handle handle, Spread* in, Spread* out,
+                                        int sign) {
+  return RunSpread(handle, in, out, sign, TypesOf(kZ2Z));
+}
+FFT_API Status cufftXtExecDescriptorD2Z(Handle handle, Spread* in,
+                                        Spread* out) {
+  return RunSpread(handle, in, out, -1, TypesOf(kD2Z));
+}
+FFT_API Status cufftXtExecDescriptorZ2D(Handle handle, Spread* in,
+                                        Spread* out) {
+  return RunSpread(handle, in, out, 1, TypesOf(kZ2D));
+}
+FFT_API Status cufftXtExecDescriptor(Handle handle, Spread* in, Spread* out,
+                                     int sign) {
+  return RunSpread(handle, in, out, sign, std::nullopt);
 }
 
 FFT_API Status cufftExecC2C(Handle handle, void* in, void* out, int sign) {

@@ -108,6 +108,25 @@ void RunBatch(const Plan& plan, const void* input, void* output, int sign,
   } while (Next(plan.output.sizes, &at));
 }
 
+void RunBatches(const Plan& plan, const void* input, void* output, int sign) {
+  for (Index batch = 0; batch < plan.batches; ++batch) {
+    RunBatch(plan, input, output, sign, batch);
+  }
+}
+
+// In place a packed real array has room for the complex one: two more a row.
+Plan PlanInPlace(const Plan& plan) {
+  Plan run = plan;
+  for (Side* side : {&run.input, &run.output}) {
+    const Side& other = side == &run.input ? run.output : run.input;
+    if (!IsComplex(side->type) && side->is_basic) {
+      side->embed.back() = 2 * (run.sizes.back() / 2 + 1);
+      side->distance = 2 * other.distance;
+    }
+  }
+  return run;
+}
+
 }  // namespace
 
 Index Side::PlaceOf(const std::vector<Index>& at) const {
@@ -177,6 +196,10 @@ Status MakePlan(Plan* plan, const std::vector<Index>& sizes,
   return kSuccess;
 }
 
+void Compute(const Plan& plan, const void* input, void* output, int sign) {
+  RunBatches(input == output ? PlanInPlace(plan) : plan, input, output, sign);
+}
+
 Status Execute(const Driver& driver, const Plan& plan, const void* input,
                void* output, int sign) {
   if (input == nullptr || output == nullptr) return kInvalidValue;
@@ -185,17 +208,7 @@ Status Execute(const Driver& driver, const Plan& plan, const void* input,
       plan.hipfft->Execute(driver, plan, input, output, sign, &status)) {
     return status;
   }
-  Plan run = plan;
-  // In place a packed real array has room for the complex one: two more a row.
-  if (input == output) {
-    for (Side* side : {&run.input, &run.output}) {
-      const Side& other = side == &run.input ? run.output : run.input;
-      if (!IsComplex(side->type) && side->is_basic) {
-        side->embed.back() = 2 * (run.sizes.back() / 2 + 1);
-        side->distance = 2 * other.distance;
-      }
-    }
-  }
+  Plan run = input == output ? PlanInPlace(plan) : plan;
   Work work(driver, run.stream);
   const std::byte* in =
       work.In(static_cast<const std::byte*>(input),
@@ -206,9 +219,7 @@ Status Execute(const Driver& driver, const Plan& plan, const void* input,
                  static_cast<std::size_t>(run.output.Span(run.batches)) *
                      cublas::SizeOf(run.output.type));
   const auto body = [run = std::move(run), in, out, sign] {
-    for (Index batch = 0; batch < run.batches; ++batch) {
-      RunBatch(run, in, out, sign, batch);
-    }
+    RunBatches(run, in, out, sign);
   };
   return work.Run(body, /*wait=*/false) ? kSuccess : kExecFailed;
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -24,6 +25,7 @@ enum Status : int {
   kExecFailed = 6,
   kSetupFailed = 7,
   kInvalidSize = 8,
+  kInvalidDevice = 11,
   kNotSupported = 16,
 };
 
@@ -63,6 +65,10 @@ struct Plan {
   Side input, output;
   Stream stream = nullptr;
   bool made = false;
+  // Over several, if there is more than one (spread.h).
+  std::vector<int> gpus;
+  // Of cufftSetPlanPropertyInt64; they change nothing.
+  std::map<int, std::int64_t> properties;
   // What computes on the GPU; null: nothing, the host does.
   std::shared_ptr<HipfftPlan> hipfft;
 
@@ -86,6 +92,9 @@ struct Types {
   DataType input, output;
 };
 std::optional<Types> TypesOf(Type type);
+
+// At once, in memory of the host.
+void Compute(const Plan& plan, const void* input, void* output, int sign);
 
 // In the order of the plan's stream. `sign`: -1 forward, 1 inverse.
 Status Execute(const Driver& driver, const Plan& plan, const void* input,

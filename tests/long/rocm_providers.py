@@ -50,7 +50,7 @@ def programs():
     for source in sorted((ROOT / "tests/e2e/libraries").glob("*.cu")):
         names = re.findall(r"-l:lib(\w+)(\.so\.\d+)", source.read_text())
         if COMPUTED.intersection(name for name, _ in names) and (
-                source.stem != "fft_callbacks"):
+                source.stem not in ("fft_callbacks", "fft_spread")):
             yield source, [f"-l:lib{name}{end}" for name, end in names]
     yield ROOT / "tests/long/rocm/cufft_layouts.cu", ["-l:libcufft.so.12"]
 

@@ -23,6 +23,7 @@ using cufftComplex = cuComplex;
 using cufftReal = float;
 using cufftDoubleReal = double;
 using cufftDoubleComplex = cuDoubleComplex;
+enum cufftProperty { NVFFT_PLAN_PROPERTY_INT64_MAX_NUM_HOST_THREADS = 2 };
 enum cufftXtCallbackType : int { CUFFT_CB_LD_REAL = 2 };
 
 #define CUFFT_FORWARD -1
@@ -38,6 +39,7 @@ cufftResult cufftExecR2C(cufftHandle, cufftReal*, cufftComplex*);
 cufftResult cufftExecZ2D(cufftHandle, cufftDoubleComplex*, cufftDoubleReal*);
 cufftResult cufftExecZ2Z(cufftHandle, cufftDoubleComplex*, cufftDoubleComplex*,
                          int);
+cufftResult cufftGetPlanPropertyInt64(cufftHandle, cufftProperty, long long*);
 cufftResult cufftGetSize(cufftHandle, std::size_t*);
 cufftResult cufftGetVersion(int*);
 cufftResult cufftMakePlan1d(cufftHandle, int, cufftType, int, std::size_t*);
@@ -48,6 +50,8 @@ cufftResult cufftPlan2d(cufftHandle*, int, int, cufftType);
 cufftResult cufftPlan3d(cufftHandle*, int, int, int, cufftType);
 cufftResult cufftPlanMany(cufftHandle*, int, int*, int*, int, int, int*, int,
                           int, cufftType, int);
+cufftResult cufftResetPlanProperty(cufftHandle, cufftProperty);
+cufftResult cufftSetPlanPropertyInt64(cufftHandle, cufftProperty, long long);
 cufftResult cufftSetAutoAllocation(cufftHandle, int);
 cufftResult cufftSetStream(cufftHandle, cudaStream_t);
 cufftResult cufftSetWorkArea(cufftHandle, void*);
