@@ -124,6 +124,22 @@ void Softmax(bool logarithm, Index length, Index step, Array* x,
   }
 }
 
+void SoftmaxWithSink(const std::vector<double>& sink, Array* scores,
+                     SoftmaxStatistics* statistics) {
+  const Index keys = scores->sizes[3], rows = scores->sizes[2];
+  Array more({scores->sizes[0], scores->sizes[1], rows, keys + 1});
+  for (Index i = 0; i < more.count(); ++i) {
+    const Index row = i / (keys + 1), column = i % (keys + 1);
+    const Index head = row / rows % scores->sizes[1];
+    more[i] = column < keys ? (*scores)[row * keys + column]
+                            : sink[static_cast<std::size_t>(head)];
+  }
+  Softmax(false, keys + 1, 1, &more, statistics);
+  for (Index i = 0; i < scores->count(); ++i) {
+    (*scores)[i] = more[i / keys * (keys + 1) + i % keys];
+  }
+}
+
 void SoftmaxBackward(bool logarithm, const Array& y, Index length, Index step,
                      Array* dy) {
   const Index runs = y.count() / std::max<Index>(1, length);
@@ -142,6 +158,29 @@ void SoftmaxBackward(bool logarithm, const Array& y, Index length, Index step,
   }
 }
 
+bool ArePages(const Sizes& pages, const Sizes& table, const Sizes& sizes) {
+  return pages.size() == 4 && table.size() == 4 && sizes.size() == 4 &&
+         pages[1] == sizes[1] && pages[3] == sizes[3] && table[0] == sizes[0] &&
+         (sizes[2] - 1) / pages[2] < table[2];
+}
+Array LoadPages(const Array& pages, const Array& table, const Array& lengths,
+                const Sizes& sizes) {
+  const Index block = pages.sizes[2], width = sizes[3];
+  Array out(sizes);
+  for (Index i = 0; i < out.count(); i += width) {
+    const Index s = i / width % sizes[2],
+                head = i / width / sizes[2] % sizes[1];
+    const Index batch = i / width / sizes[2] / sizes[1];
+    if (static_cast<double>(s) >= lengths[batch]) continue;
+    const auto page =
+        static_cast<Index>(table[batch * table.sizes[2] + s / block]);
+    if (page < 0 || page >= pages.sizes[0]) continue;
+    const Index from = ((page * sizes[1] + head) * block + s % block) * width;
+    std::copy_n(pages.values.begin() + from, width, out.values.begin() + i);
+  }
+  return out;
+}
+
 bool CanAttend(const Sizes& q, const Sizes& k, const Sizes& v, const Sizes& o) {
   if (q.size() != 4 || k.size() != 4 || v.size() != 4 || o.size() != 4) {
     return false;
@@ -156,6 +195,8 @@ Array Attend(const Attention& attention, const Array& q, const Array& k,
   SoftmaxStatistics rows;
   if (attention.softmax) {
     weights = attention.softmax(std::move(weights));
+  } else if (!attention.sink.empty()) {
+    SoftmaxWithSink(attention.sink, &weights, &rows);
   } else {
     Softmax(false, k.sizes[2], 1, &weights, &rows);
   }
@@ -166,6 +207,7 @@ Array Attend(const Attention& attention, const Array& q, const Array& k,
     }
     ClearQueries(attention, statistics);
   }
+  if (attention.drop) weights = attention.drop(std::move(weights));
   Array o = Multiply(attention.wide, weights, false, v, false,
                      {q.sizes[0], q.sizes[1], q.sizes[2], v.sizes[3]});
   ClearQueries(attention, &o);
@@ -192,13 +234,25 @@ AttentionSlopes AttendBackward(const Attention& attention, const Array& q,
     return Reduce(kReduceAdd, true, each, sizes);
   };
   AttentionSlopes out;
-  out.dv = turned(weights, slope, v.sizes);
   Array scores = Multiply(attention.wide, slope, false, v, true, weights.sizes);
+  if (attention.drop) {
+    // What is dropped has no part in either.
+    scores = attention.drop(std::move(scores));
+    out.dv = turned(attention.drop(weights), slope, v.sizes);
+  } else {
+    out.dv = turned(weights, slope, v.sizes);
+  }
   const Array along =
       Reduce(kReduceAdd, true, Zip(slope, o, std::multiplies<>()),
              {q.sizes[0], q.sizes[1], q.sizes[2], 1});
   for (Index i = 0; i < scores.count(); ++i) {
     scores[i] = attention.scale * weights[i] * (scores[i] - along[i / keys]);
+  }
+  out.dsink.assign(attention.sink.size(), 0);
+  for (Index row = 0; !attention.sink.empty() && row < along.count(); ++row) {
+    const auto head = static_cast<std::size_t>(row / q.sizes[2] % q.sizes[1]);
+    const double weight = std::exp(attention.sink[head] - statistics[row]);
+    out.dsink[head] -= weight * along[row];
   }
   out.dq = Multiply(attention.wide, scores, false, k, false, q.sizes);
   out.dk = turned(scores, q, k.sizes);

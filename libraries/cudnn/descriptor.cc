@@ -124,11 +124,17 @@ Status FinalizeTensor(Descriptor* d) {
   if (d->Int(attribute::TENSOR_REORDERING_MODE) != 0) {
     return Failed(kUnsupportedLayout, "a reordered tensor");
   }
-  if (d->Has(attribute::TENSOR_RAGGED_OFFSET_DESC)) {
-    return Failed(kUnsupportedLayout, "a ragged tensor");
-  }
   if (!tensor.IsAddressable()) {
     return Failed(kBadParam, "a tensor's dimensions and strides");
+  }
+  if (d->Has(attribute::TENSOR_RAGGED_OFFSET_DESC)) {
+    made->starts = d->Of(attribute::TENSOR_RAGGED_OFFSET_DESC)->tensor;
+    made->unit = d->Int(attribute::TENSOR_RAGGED_OFFSET_MULTIPLIER, 1);
+    if (made->starts == nullptr || made->starts->starts != nullptr ||
+        ProductOf(made->starts->tensor.sizes) != tensor.sizes[0] + 1 ||
+        made->unit < 1 || tensor.vector_count > 1) {
+      return Failed(kBadParam, "a ragged tensor's offsets");
+    }
   }
   if (tensor.vector_count > 1) {
     // The dimension counts vectors, here elements.

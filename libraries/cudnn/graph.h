@@ -12,14 +12,20 @@
 
 namespace cerberus::libraries::cudnn {
 
+struct GraphTensor;
+using TensorRef = std::shared_ptr<const GraphTensor>;
+
 struct GraphTensor {
   Index uid = 0;
   Tensor tensor;
   bool is_virtual = false;  // has no memory
   bool by_value = false;    // its pointer is the host's, read at the call
   std::vector<std::byte> constant;  // by value, from the descriptor
+  // Of a ragged one: where the first dimension's parts begin, in so many
+  // elements, and the last one ends.
+  TensorRef starts;
+  Index unit = 1;
 };
-using TensorRef = std::shared_ptr<const GraphTensor>;
 
 // The arrays of a graph while it runs, by the tensors' ids.
 class Values {

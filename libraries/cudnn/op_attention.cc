@@ -7,6 +7,7 @@
 #include "libraries/cudnn/attention.h"
 #include "libraries/cudnn/operations.h"
 #include "libraries/cudnn/pointwise.h"
+#include "libraries/cudnn/random.h"
 
 namespace cerberus::libraries::cudnn {
 namespace {
@@ -59,16 +60,72 @@ bool AreLengths(const TensorRef& tensor, Index batches) {
 
 bool IsWideAttention(const TensorRef& q) { return q->tensor.type == kDouble; }
 
+Status OtherAttention() {
+  return Failed(kNotSupported, "a kind of attention that is not computed");
+}
+
 // Attributes of attention that are not computed.
 Status RefuseOthers(const Descriptor& d, std::initializer_list<Name> computed) {
   for (const auto& [name, value] : d.attributes) {
     bool known = false;
     for (const Name one : computed) known |= one == name;
-    if (!known && value.count > 0) {
-      return Failed(kNotSupported, "a kind of attention that is not computed");
-    }
+    if (!known && value.count > 0) return OtherAttention();
   }
   return kSuccess;
+}
+
+// The numbers of a tensor that may be left out.
+std::vector<double> NumbersOf(const Values& values, const TensorRef& tensor) {
+  return tensor ? values.Get(tensor).values : std::vector<double>();
+}
+double NumberOf(const Values& values, const TensorRef& tensor) {
+  return tensor ? values.Get(tensor)[0] : 1;
+}
+
+// One score of no key for each head.
+bool IsSink(const TensorRef& sink, const Sizes& scores) {
+  return sink == nullptr ||
+         (scores.size() == 4 && SizesOf(sink) == Sizes{1, scores[1], 1, 1});
+}
+
+// Weights that are dropped: the same by seed and offset, forward and back.
+struct Dropout {
+  TensorRef seed, offset, drawn;
+  double probability = 0;
+
+  bool IsSet() const { return probability != 0; }
+  Status Check(const Sizes& scores) const {
+    if (!(probability >= 0 && probability < 1) ||
+        (drawn && SizesOf(drawn) != scores)) {
+      return BadTensors();
+    }
+    return kSuccess;
+  }
+  // 0 for what is dropped, else what the rest is multiplied with.
+  Array Draw(Values& values, const Sizes& sizes) const {
+    const auto number = [&](const TensorRef& tensor) -> std::uint64_t {
+      return tensor ? static_cast<std::uint64_t>(
+                          static_cast<Index>(values.Get(tensor)[0]))
+                    : 0;
+    };
+    Distribution stays;
+    stays.probability = 1 - probability;
+    Array mask(sizes);
+    cudnn::Draw(stays, number(seed), number(offset), &mask);
+    if (drawn) values.Set(drawn, mask);
+    for (double& one : mask.values) one /= 1 - probability;
+    return mask;
+  }
+};
+void MultiplyBy(const Array& factors, Array* values) {
+  for (Index i = 0; i < values->count(); ++i) (*values)[i] *= factors[i];
+}
+double LargestOf(const Array& array) {
+  double largest = 0;
+  for (const double value : array.values) {
+    largest = std::max(largest, std::abs(value));
+  }
+  return largest;
 }
 
 // What stands in attention between its two products: a graph with one tensor
@@ -187,10 +244,10 @@ Status MakeSoftmax(Builder builder, std::shared_ptr<const Node>* node) {
   const TensorRef stats = builder.Out(attribute::OPERATION_SOFTMAX_STATS_DESC);
   const TensorRef most = builder.Out(attribute::OPERATION_SOFTMAX_MAX_DESC);
   const TensorRef sum = builder.Out(attribute::OPERATION_SOFTMAX_SUM_EXP_DESC);
-  if (builder.d().Has(attribute::OPERATION_SOFTMAX_SINK_DESC)) {
-    return Failed(kNotSupported, "softmax with a sink");
+  const TensorRef sink = builder.In(attribute::OPERATION_SOFTMAX_SINK_DESC);
+  if (!x || !y || SizesOf(x) != SizesOf(y) || !IsSink(sink, SizesOf(x))) {
+    return BadTensors();
   }
-  if (!x || !y || SizesOf(x) != SizesOf(y)) return BadTensors();
   Sizes rows = SizesOf(x);
   rows.back() = 1;
   for (const TensorRef& one : {stats, most, sum}) {
@@ -204,7 +261,8 @@ Status MakeSoftmax(Builder builder, std::shared_ptr<const Node>* node) {
       [=](Values& values) {
         Array out = values.Get(x);
         SoftmaxStatistics s;
-        Softmax(false, out.sizes.back(), 1, &out, &s);
+        if (sink) SoftmaxWithSink(values.Get(sink).values, &out, &s);
+        else Softmax(false, out.sizes.back(), 1, &out, &s);
         Array sums(rows), largest(rows), logs(rows);
         for (Index i = 0; i < sums.count(); ++i) {
           largest[i] = s.largest[static_cast<std::size_t>(i)];
@@ -220,65 +278,165 @@ Status MakeSoftmax(Builder builder, std::shared_ptr<const Node>* node) {
 }
 
 #define FORWARD(name) attribute::OPERATION_SDPA_FWD_##name
-Status MakeSdpaForward(Builder builder, std::shared_ptr<const Node>* node) {
-  if (const Status bad = RefuseOthers(
-          builder.d(),
-          {FORWARD(QDESC), FORWARD(KDESC), FORWARD(VDESC), FORWARD(ODESC),
-           FORWARD(STATSDESC), FORWARD(SCALEDESC), FORWARD(SEQ_LEN_QDESC),
-           FORWARD(SEQ_LEN_KVDESC), FORWARD(UNFUSE_FMA), FORWARD(SUBGRAPH),
-           FORWARD(SUBGRAPH_INPUT_UID), FORWARD(SUBGRAPH_OUTPUT_UID),
-           FORWARD(SOFTMAX_DESC)})) {
-    return bad;
+namespace {
+
+// Keys or values, which may be the pages of a cache.
+struct Cached {
+  TensorRef tensor, table;
+  Sizes sizes;
+
+  Cached(TensorRef of, TensorRef pages, const TensorRef& q)
+      : tensor(std::move(of)), table(std::move(pages)) {
+    if (tensor) sizes = SizesOf(tensor);
+    if (table && q && sizes.size() == 4 && SizesOf(table).size() == 4) {
+      sizes[2] *= SizesOf(table)[2];
+      sizes[0] = SizesOf(q)[0];
+    }
   }
-  const TensorRef q = builder.In(FORWARD(QDESC));
-  const TensorRef k = builder.In(FORWARD(KDESC));
-  const TensorRef v = builder.In(FORWARD(VDESC));
-  const TensorRef o = builder.Out(FORWARD(ODESC));
-  const TensorRef stats = builder.Out(FORWARD(STATSDESC));
-  const TensorRef scale = builder.In(FORWARD(SCALEDESC));
-  const TensorRef queries = builder.In(FORWARD(SEQ_LEN_QDESC));
-  const TensorRef keys = builder.In(FORWARD(SEQ_LEN_KVDESC));
-  if (!q || !k || !v || !o ||
-      !CanAttend(SizesOf(q), SizesOf(k), SizesOf(v), SizesOf(o)) ||
-      !AreLengths(queries, SizesOf(q)[0]) || !AreLengths(keys, SizesOf(q)[0])) {
-    return BadTensors();
+  bool IsGood(const TensorRef& lengths) const {
+    return tensor &&
+           (table == nullptr ||
+            (lengths && ArePages(SizesOf(tensor), SizesOf(table), sizes)));
   }
+  Array Read(const Values& values, const TensorRef& lengths) const {
+    if (table == nullptr) return values.Get(tensor);
+    return LoadPages(values.Get(tensor), values.Get(table), values.Get(lengths),
+                     sizes);
+  }
+};
+
+// How attention over 8-bit floats is scaled; ones else.
+struct Scaling {
+  TensorRef of_q, of_k, of_v, of_s, to_s, to_o, largest_s, largest_o;
+
+  explicit Scaling(Builder* builder)
+      : of_q(builder->In(FORWARD(DESCALE_QDESC))),
+        of_k(builder->In(FORWARD(DESCALE_KDESC))),
+        of_v(builder->In(FORWARD(DESCALE_VDESC))),
+        of_s(builder->In(FORWARD(DESCALE_SDESC))),
+        to_s(builder->In(FORWARD(SCALE_SDESC))),
+        to_o(builder->In(FORWARD(SCALE_ODESC))),
+        largest_s(builder->Out(FORWARD(AMAX_SDESC))),
+        largest_o(builder->Out(FORWARD(AMAX_ODESC))) {}
+  bool IsGood() const {
+    for (const TensorRef& one :
+         {of_q, of_k, of_v, of_s, to_s, to_o, largest_s, largest_o}) {
+      if (one && ProductOf(SizesOf(one)) != 1) return false;
+    }
+    return true;
+  }
+  bool HasWeights() const { return to_s || largest_s; }
+  // Weights as the second product takes them, and what comes of it.
+  Array Weights(Values& values, DataType type, Array weights) const {
+    if (largest_s) {
+      values.Set(largest_s, Array(SizesOf(largest_s), LargestOf(weights)));
+    }
+    if (to_s) {
+      for (double& one : weights.values) one *= NumberOf(values, to_s);
+      RoundTo(type, &weights);
+    }
+    return weights;
+  }
+  Array Result(Values& values, Array o) const {
+    const double back = NumberOf(values, of_v) * NumberOf(values, of_s);
+    for (double& one : o.values) one *= back;
+    if (largest_o) {
+      values.Set(largest_o, Array(SizesOf(largest_o), LargestOf(o)));
+    }
+    for (double& one : o.values) one *= NumberOf(values, to_o);
+    return o;
+  }
+};
+
+// All that an attention is made of.
+struct Forward {
+  TensorRef q, o, stats, scale, queries, keys;
+  Cached k, v;
+  Dropout dropout;
+  Scaling scaling;
   std::optional<Inner> change, softmax;
-  if (const Status bad = FindInner(
-          &builder,
-          {SizesOf(q)[0], SizesOf(q)[1], SizesOf(q)[2], SizesOf(k)[2]}, &change,
-          &softmax)) {
+
+  explicit Forward(Builder* builder)
+      : q(builder->In(FORWARD(QDESC))),
+        o(builder->Out(FORWARD(ODESC))),
+        stats(builder->Out(FORWARD(STATSDESC))),
+        scale(builder->In(FORWARD(SCALEDESC))),
+        queries(builder->In(FORWARD(SEQ_LEN_QDESC))),
+        keys(builder->In(FORWARD(SEQ_LEN_KVDESC))),
+        k(builder->In(FORWARD(KDESC)), builder->In(FORWARD(PAGE_TABLE_KDESC)),
+          q),
+        v(builder->In(FORWARD(VDESC)), builder->In(FORWARD(PAGE_TABLE_VDESC)),
+          q),
+        dropout{builder->In(FORWARD(DROPOUT_SEED_DESC)),
+                builder->In(FORWARD(DROPOUT_OFFSET_DESC)),
+                builder->Out(FORWARD(DROPOUT_RNG_DUMP_DESC)),
+                builder->d().Number(FORWARD(DROPOUT_PROBABILITY), 0)},
+        scaling(builder) {}
+
+  Sizes Scores() const {
+    return {SizesOf(q)[0], SizesOf(q)[1], SizesOf(q)[2], k.sizes[2]};
+  }
+  bool IsGood() const {
+    return q && o && k.IsGood(keys) && v.IsGood(keys) && scaling.IsGood() &&
+           CanAttend(SizesOf(q), k.sizes, v.sizes, SizesOf(o)) &&
+           AreLengths(queries, SizesOf(q)[0]) &&
+           AreLengths(keys, SizesOf(q)[0]) &&
+           (!stats || SizesOf(stats) == Sizes{SizesOf(q)[0], SizesOf(q)[1],
+                                              SizesOf(q)[2], 1});
+  }
+  Attention Make(Values& values) const {
+    Attention attention;
+    attention.wide = IsWideAttention(q);
+    attention.scale = NumberOf(values, scale) * NumberOf(values, scaling.of_q) *
+                      NumberOf(values, scaling.of_k);
+    attention.queries = Lengths(values, queries);
+    attention.keys = Lengths(values, keys);
+    if (change) {
+      attention.change = [&](Array scores) {
+        return change->Run(values, std::move(scores));
+      };
+    }
+    if (softmax) {
+      attention.softmax = [&](Array scores) {
+        return softmax->Run(values, std::move(scores));
+      };
+    }
+    if (!dropout.IsSet() && !scaling.HasWeights()) return attention;
+    attention.drop = [&](Array weights) {
+      weights = scaling.Weights(values, q->tensor.type, std::move(weights));
+      if (dropout.IsSet()) {
+        MultiplyBy(dropout.Draw(values, weights.sizes), &weights);
+      }
+      return weights;
+    };
+    return attention;
+  }
+  void Run(Values& values) const {
+    Array statistics;
+    Array result = Attend(Make(values), values.Get(q), k.Read(values, keys),
+                          v.Read(values, keys), stats ? &statistics : nullptr);
+    values.Set(o, scaling.Result(values, std::move(result)));
+    if (stats) values.Set(stats, std::move(statistics));
+  }
+};
+
+}  // namespace
+
+Status MakeSdpaForward(Builder builder, std::shared_ptr<const Node>* node) {
+  for (const Name name : {FORWARD(BLOCK_MASK_DESC), FORWARD(CU_SEQ_LEN_QDESC),
+                          FORWARD(CU_SEQ_LEN_KVDESC)}) {
+    if (builder.d().Has(name)) return OtherAttention();
+  }
+  Forward forward(&builder);
+  if (!forward.IsGood()) return BadTensors();
+  const Sizes scores = forward.Scores();
+  if (const Status bad = forward.dropout.Check(scores)) return bad;
+  if (const Status bad =
+          FindInner(&builder, scores, &forward.change, &forward.softmax)) {
     return bad;
   }
-  if (stats && softmax) return BadTensors();
-  if (stats &&
-      SizesOf(stats) != Sizes{SizesOf(q)[0], SizesOf(q)[1], SizesOf(q)[2], 1}) {
-    return BadTensors();
-  }
-  return builder.Make(
-      [=](Values& values) {
-        Attention attention = {IsWideAttention(q),
-                               scale ? values.Get(scale)[0] : 1,
-                               Lengths(values, queries),
-                               Lengths(values, keys),
-                               {},
-                               {}};
-        if (change) {
-          attention.change = [&](Array scores) {
-            return change->Run(values, std::move(scores));
-          };
-        }
-        if (softmax) {
-          attention.softmax = [&](Array scores) {
-            return softmax->Run(values, std::move(scores));
-          };
-        }
-        Array statistics;
-        values.Set(o, Attend(attention, values.Get(q), values.Get(k),
-                             values.Get(v), stats ? &statistics : nullptr));
-        if (stats) values.Set(stats, std::move(statistics));
-      },
-      node);
+  if (forward.stats && forward.softmax) return BadTensors();
+  return builder.Make([=](Values& values) { forward.Run(values); }, node);
 }
 #undef FORWARD
 
@@ -289,7 +447,11 @@ Status MakeSdpaBackward(Builder builder, std::shared_ptr<const Node>* node) {
           {BACKWARD(QDESC), BACKWARD(KDESC), BACKWARD(VDESC), BACKWARD(ODESC),
            BACKWARD(STATSDESC), BACKWARD(SCALEDESC), BACKWARD(DQDESC),
            BACKWARD(DKDESC), BACKWARD(DVDESC), BACKWARD(DODDESC),
-           BACKWARD(SEQ_LEN_QDESC), BACKWARD(SEQ_LEN_KVDESC)})) {
+           BACKWARD(SEQ_LEN_QDESC), BACKWARD(SEQ_LEN_KVDESC),
+           BACKWARD(SINK_DESC), BACKWARD(DSINK_DESC),
+           BACKWARD(MAX_TOTAL_SEQ_LEN_Q), BACKWARD(MAX_TOTAL_SEQ_LEN_KV),
+           BACKWARD(DROPOUT_SEED_DESC), BACKWARD(DROPOUT_OFFSET_DESC),
+           BACKWARD(DROPOUT_PROBABILITY)})) {
     return bad;
   }
   const TensorRef q = builder.In(BACKWARD(QDESC));
@@ -304,6 +466,12 @@ Status MakeSdpaBackward(Builder builder, std::shared_ptr<const Node>* node) {
   const TensorRef dq = builder.Out(BACKWARD(DQDESC));
   const TensorRef dk = builder.Out(BACKWARD(DKDESC));
   const TensorRef dv = builder.Out(BACKWARD(DVDESC));
+  const TensorRef sink = builder.In(BACKWARD(SINK_DESC));
+  const TensorRef dsink = builder.Out(BACKWARD(DSINK_DESC));
+  const Dropout dropout = {
+      builder.In(BACKWARD(DROPOUT_SEED_DESC)),
+      builder.In(BACKWARD(DROPOUT_OFFSET_DESC)), nullptr,
+      builder.d().Number(BACKWARD(DROPOUT_PROBABILITY), 0)};
   if (!q || !k || !v || !o || !slope || !stats || !dq || !dk || !dv ||
       !CanAttend(SizesOf(q), SizesOf(k), SizesOf(v), SizesOf(o)) ||
       SizesOf(slope) != SizesOf(o) || SizesOf(dq) != SizesOf(q) ||
@@ -312,20 +480,38 @@ Status MakeSdpaBackward(Builder builder, std::shared_ptr<const Node>* node) {
       !AreLengths(queries, SizesOf(q)[0]) || !AreLengths(keys, SizesOf(q)[0])) {
     return BadTensors();
   }
+  const Sizes scores = {SizesOf(q)[0], SizesOf(q)[1], SizesOf(q)[2],
+                        SizesOf(k)[2]};
+  if (const Status bad = dropout.Check(scores)) return bad;
+  if (!IsSink(sink, scores) || !IsSink(dsink, scores) || (dsink && !sink)) {
+    return BadTensors();
+  }
   return builder.Make(
       [=](Values& values) {
-        const Attention attention = {IsWideAttention(q),
-                                     scale ? values.Get(scale)[0] : 1,
-                                     Lengths(values, queries),
-                                     Lengths(values, keys),
-                                     {},
-                                     {}};
+        Attention attention;
+        attention.wide = IsWideAttention(q);
+        attention.scale = NumberOf(values, scale);
+        attention.queries = Lengths(values, queries);
+        attention.keys = Lengths(values, keys);
+        attention.sink = NumbersOf(values, sink);
+        if (dropout.IsSet()) {
+          const Array factors = dropout.Draw(values, scores);
+          attention.drop = [factors](Array weights) {
+            MultiplyBy(factors, &weights);
+            return weights;
+          };
+        }
         AttentionSlopes slopes = AttendBackward(
             attention, values.Get(q), values.Get(k), values.Get(v),
             values.Get(o), values.Get(slope), values.Get(stats));
         values.Set(dq, std::move(slopes.dq));
         values.Set(dk, std::move(slopes.dk));
         values.Set(dv, std::move(slopes.dv));
+        if (dsink) {
+          Array of_sink(SizesOf(dsink));
+          of_sink.values = std::move(slopes.dsink);
+          values.Set(dsink, std::move(of_sink));
+        }
       },
       node);
 }

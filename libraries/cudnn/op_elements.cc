@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "libraries/cudnn/attention.h"
 #include "libraries/cudnn/operations.h"
 #include "libraries/cudnn/pointwise.h"
 #include "libraries/cudnn/random.h"
@@ -331,8 +332,6 @@ Status MakeRng(Builder builder, std::shared_ptr<const Node>* node) {
       node);
 }
 
-// The pages of a cache of keys or values, gathered: place s of sequence b is
-// in page table[b][s / block].
 Status MakePagedLoad(Builder builder, std::shared_ptr<const Node>* node) {
   const TensorRef pages =
       builder.In(attribute::OPERATION_PAGED_CACHE_LOAD_CONTAINER_DESC);
@@ -341,31 +340,15 @@ Status MakePagedLoad(Builder builder, std::shared_ptr<const Node>* node) {
   const TensorRef lengths =
       builder.In(attribute::OPERATION_PAGED_CACHE_LOAD_SEQUENCE_DESC);
   const TensorRef y = builder.Out(attribute::OPERATION_PAGED_CACHE_LOAD_YDESC);
-  if (!pages || !table || !lengths || !y || SizesOf(pages).size() != 4 ||
-      SizesOf(table).size() != 4 || SizesOf(y).size() != 4) {
-    return BadTensors();
-  }
-  const Index batches = SizesOf(y)[0], heads = SizesOf(y)[1];
-  const Index longest = SizesOf(y)[2], width = SizesOf(y)[3];
-  const Index block = SizesOf(pages)[2];
-  if (SizesOf(pages)[1] != heads || SizesOf(pages)[3] != width ||
-      SizesOf(table)[0] != batches || ProductOf(SizesOf(lengths)) != batches ||
-      (longest - 1) / block >= SizesOf(table)[2]) {
+  if (!pages || !table || !lengths || !y ||
+      !ArePages(SizesOf(pages), SizesOf(table), SizesOf(y)) ||
+      ProductOf(SizesOf(lengths)) != SizesOf(y)[0]) {
     return BadTensors();
   }
   return builder.Make(
       [=](Values& values) {
-        const Array& from = values.Get(pages);
-        Array out(SizesOf(y));
-        ForEachPlace(out.sizes, [&](const Sizes& p) {
-          if (static_cast<double>(p[2]) >= values.Get(lengths)[p[0]]) return;
-          const auto page = static_cast<Index>(
-              values.Get(table)[p[0] * SizesOf(table)[2] + p[2] / block]);
-          if (page < 0 || page >= SizesOf(pages)[0]) return;
-          out[PlaceIn(out.sizes, p)] =
-              from[PlaceIn(from.sizes, {page, p[1], p[2] % block, p[3]})];
-        });
-        values.Set(y, std::move(out));
+        values.Set(y, LoadPages(values.Get(pages), values.Get(table),
+                                values.Get(lengths), SizesOf(y)));
       },
       node);
 }

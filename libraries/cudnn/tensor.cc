@@ -189,6 +189,25 @@ void WithType(DataType type, const F& f) {
   }
 }
 
+// Calls f(place in memory, place in the array) for each element of a ragged
+// tensor that there is.
+template <typename F>
+void ForEachOfRagged(const Tensor& tensor, const Sizes& starts, const F& f) {
+  Sizes place(tensor.sizes.size(), 0);
+  Index to = 0;
+  do {
+    Index offset = 0;
+    for (std::size_t d = 1; d < place.size(); ++d) {
+      offset += place[d] * tensor.strides[d];
+    }
+    const auto which = static_cast<std::size_t>(place[0]);
+    if (starts[which] >= 0 && offset < starts[which + 1] - starts[which]) {
+      f(starts[which] + offset, to);
+    }
+    ++to;
+  } while (NextPlace(tensor.sizes, &place));
+}
+
 struct Piece {
   std::size_t bytes, count, stride;
 };
@@ -336,6 +355,24 @@ void Tensor::Write(void* memory, const Array& array) const {
                    decltype(writer)::Store(memory, to + i * step, values[i]);
                  }
                });
+  });
+}
+
+Array Tensor::ReadRagged(const void* memory, const Sizes& starts) const {
+  Array array(sizes);
+  WithType(type, [&](auto reader) {
+    ForEachOfRagged(*this, starts, [&](Index from, Index to) {
+      array[to] = decltype(reader)::Load(memory, from);
+    });
+  });
+  return array;
+}
+void Tensor::WriteRagged(void* memory, const Sizes& starts,
+                         const Array& array) const {
+  WithType(type, [&](auto writer) {
+    ForEachOfRagged(*this, starts, [&](Index to, Index from) {
+      decltype(writer)::Store(memory, to, array[from]);
+    });
   });
 }
 

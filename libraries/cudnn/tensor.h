@@ -53,6 +53,12 @@ struct Tensor {
   std::size_t SpanBytes() const;
   Array Read(const void* memory) const;
   void Write(void* memory, const Array& array) const;
+
+  // The same of a ragged tensor: what the first dimension counts begins at
+  // `starts`, in elements, and ends where the next one begins. What would lie
+  // behind that end is zero, and not written.
+  Array ReadRagged(const void* memory, const Sizes& starts) const;
+  void WriteRagged(void* memory, const Sizes& starts, const Array& array) const;
 };
 
 // Memory of a tensor for `work`: where the host finds it when the stream comes

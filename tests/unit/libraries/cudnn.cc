@@ -413,6 +413,21 @@ void* Graph::Tensor(const Field& field, bool by_value) {
                Ints(cudnn::attribute::TENSOR_STRIDES, field.strides()),
                Flag(cudnn::attribute::TENSOR_IS_BY_VALUE, by_value)});
 }
+void* Graph::Ragged(const Field& field, void* starts, Index unit) {
+  const Index id = 100 + static_cast<Index>(ids_.size());
+  ids_.push_back(id);
+  pointers_.push_back(field.get());
+  return Make(
+      Kind::kTensor,
+      {Ints(cudnn::attribute::TENSOR_UNIQUE_ID, {id}),
+       Enum(cudnn::attribute::TENSOR_DATA_TYPE, cudnn::Type::kDataType,
+            field.type()),
+       Ints(cudnn::attribute::TENSOR_BYTE_ALIGNMENT, {16}),
+       Ints(cudnn::attribute::TENSOR_DIMENSIONS, field.sizes()),
+       Ints(cudnn::attribute::TENSOR_STRIDES, field.strides()),
+       Of(cudnn::attribute::TENSOR_RAGGED_OFFSET_DESC, starts),
+       Ints(cudnn::attribute::TENSOR_RAGGED_OFFSET_MULTIPLIER, {unit})});
+}
 void* Graph::Virtual(int type, const Sizes& sizes) {
   const auto id = static_cast<Index>(made_.size());
   return Make(

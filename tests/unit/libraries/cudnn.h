@@ -159,6 +159,8 @@ class Graph {
   int status() const { return status_; }
   // Tensors by their fields; virtual ones have none.
   void* Tensor(const Field& field, bool by_value = false);
+  // One whose first dimension's parts begin at those places.
+  void* Ragged(const Field& field, void* starts, Index unit);
   void* Virtual(int type, const Sizes& sizes);
   // An operation of the graph.
   void* Add(Kind kind, const std::vector<Attribute>& attributes);
