@@ -119,8 +119,8 @@ TEST(CudnnGraph, AttentionWithASinkAndDropout) {
        Graph::Of(OPERATION_SDPA_BWD_DKDESC, back.Tensor(dk)),
        Graph::Of(OPERATION_SDPA_BWD_DVDESC, back.Tensor(dv))});
   ASSERT_EQ(back.Run(), 0);
-  const Values vq = q.values(), vk = k.values(), vv = v.values();
-  const Values dy = slope.values();
+  const Values &vq = q.values(), &vk = k.values(), &vv = v.values();
+  const Values& dy = slope.values();
   ExpectNear(
       dq.Get(),
       Slopes([&](const Values& x) { return sums.Of(x, vk, vv); }, vq, dy),
