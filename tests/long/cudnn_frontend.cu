@@ -399,6 +399,102 @@ void BiasedAttention(cudnnHandle_t handle) {
   EXPECT(Near(ToHost(out, count), want, 1e-5));
 }
 
+// Sequences one behind the other, with offsets; forward and back to the slope
+// of the values, of which each is a sum over weights.
+void PackedAttention(cudnnHandle_t handle) {
+  constexpr int kWidth = 16, kToken = kHeads * kD;
+  const std::vector<int> longs = {5, kWidth};
+  const std::vector<int> starts = {0, 5 * kToken, (5 + kWidth) * kToken};
+  const int count = kB * kWidth * kToken, used = starts.back();
+  const Sizes size = {kB, kHeads, kWidth, kD},
+              strides = {kWidth * kToken, kD, kToken, 1};
+  const auto q = Numbers<float>(count, 30), k = Numbers<float>(count, 31),
+             v = Numbers<float>(count, 32), slope = Numbers<float>(count, 33);
+  const auto whole = [](Graph& g, const Sizes& dims,
+                        const std::vector<int>& of) {
+    const Tensor tensor =
+        g.graph.tensor(Tensor_attributes()
+                           .set_dim(dims)
+                           .set_stride({1, 1, 1, 1})
+                           .set_data_type(fe::DataType_t::INT32));
+    g.pointers[tensor] = ToDevice(of);
+    return tensor;
+  };
+  const auto ragged = [&](Graph& g, const float* data) {
+    const Tensor tensor = g.graph.tensor(
+        Tensor_attributes().set_dim(size).set_stride(strides).set_ragged_offset(
+            whole(g, {kB + 1, 1, 1, 1}, starts)));
+    g.pointers[tensor] = const_cast<float*>(data);
+    return tensor;
+  };
+  const auto output = [&](Graph& g, const Tensor& tensor) {
+    float* const memory = g.Out(tensor, size, strides);
+    tensor->set_ragged_offset(whole(g, {kB + 1, 1, 1, 1}, starts));
+    return memory;
+  };
+  float *dq = ToDevice(q), *dk = ToDevice(k), *dv = ToDevice(v);
+  Graph g;
+  auto [o, stats] =
+      g.graph.sdpa(ragged(g, dq), ragged(g, dk), ragged(g, dv),
+                   fe::graph::SDPA_attributes()
+                       .set_generate_stats(true)
+                       .set_attn_scale(0.25f)
+                       .set_padding_mask(true)
+                       .set_seq_len_q(whole(g, {kB, 1, 1, 1}, longs))
+                       .set_seq_len_kv(whole(g, {kB, 1, 1, 1}, longs)));
+  const float* out = output(g, o);
+  float* const kept = g.Out(stats, {kB, kHeads, kWidth, 1});
+  g.Run(handle);
+  std::vector<float> want(count), dv_want(count);
+  for (int b = 0, first = 0; b < kB; first += longs[b++]) {
+    for (int i = 0; i < longs[b] * kHeads; ++i) {
+      const int row = (first + i / kHeads) * kToken + i % kHeads * kD;
+      std::vector<float> p(longs[b]);
+      float total = 0;
+      const auto key = [&](int j) {
+        return (first + j) * kToken + i % kHeads * kD;
+      };
+      for (int j = 0; j < longs[b]; ++j) {
+        for (int d = 0; d < kD; ++d) p[j] += q[row + d] * k[key(j) + d] / 4;
+        total += p[j] = std::exp(p[j]);
+      }
+      for (int j = 0; j < longs[b]; ++j) {
+        for (int d = 0; d < kD; ++d) {
+          want[row + d] += p[j] / total * v[key(j) + d];
+          dv_want[key(j) + d] += p[j] / total * slope[row + d];
+        }
+      }
+    }
+  }
+  const auto packed = [&](const float* memory) {
+    auto values = ToHost(memory, count);
+    values.resize(used);
+    return values;
+  };
+  want.resize(used), dv_want.resize(used);
+  EXPECT(Near(packed(out), want, 1e-5));
+
+  Graph back;
+  const Tensor log_sums =
+      back.graph.tensor(Tensor_attributes()
+                            .set_dim({kB, kHeads, kWidth, 1})
+                            .set_stride({kHeads * kWidth, kWidth, 1, 1})
+                            .set_data_type(fe::DataType_t::FLOAT));
+  back.pointers[log_sums] = kept;
+  auto [tq, tk, tv] = back.graph.sdpa_backward(
+      ragged(back, dq), ragged(back, dk), ragged(back, dv), ragged(back, out),
+      ragged(back, ToDevice(slope)), log_sums,
+      fe::graph::SDPA_backward_attributes()
+          .set_attn_scale(0.25f)
+          .set_padding_mask(true)
+          .set_seq_len_q(whole(back, {kB, 1, 1, 1}, longs))
+          .set_seq_len_kv(whole(back, {kB, 1, 1, 1}, longs)));
+  output(back, tq), output(back, tk);
+  const float* slope_of_v = output(back, tv);
+  back.Run(handle);
+  EXPECT(Near(packed(slope_of_v), dv_want, 1e-5));
+}
+
 int main() {
   cudnnHandle_t handle;
   CALL(cudnnCreate(&handle));
@@ -411,6 +507,8 @@ int main() {
   Attention(handle);
   std::puts("attention");
   BiasedAttention(handle);
+  std::puts("attention with a bias");
+  PackedAttention(handle);
   CALL(cudnnDestroy(handle));
   return Pass();
 }
