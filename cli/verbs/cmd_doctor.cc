@@ -78,6 +78,7 @@ std::vector<ComputedBy> AskLibraries(const std::string& folder) {
       {"cuFFT", "libcufft.so.12", "cufftCerberusProvider"},
       {"cuSOLVER", "libcusolver.so.12", "cusolverCerberusProvider"},
       {"cuSPARSE", "libcusparse.so.12", "cusparseCerberusProvider"},
+      {"NCCL", "libnccl.so.2", "ncclCerberusProvider"},
   };
   std::vector<ComputedBy> answered;
   for (ComputedBy& one : all) {

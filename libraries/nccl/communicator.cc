@@ -12,6 +12,8 @@ struct Group {
   int depth = 0;
   std::vector<Operation> operations;
   std::vector<std::function<Status()>> later;
+  std::vector<RcclCall> of_rccl;
+  std::vector<RcclSplit> splits;
 };
 thread_local Group group;
 
@@ -114,6 +116,29 @@ Status AtGroupEnd(std::function<Status()> later) {
   return kSuccess;
 }
 
+Status Submit(RcclCall call) {
+  if (group.depth == 0) return RunRccl({std::move(call)});
+  group.of_rccl.push_back(std::move(call));
+  return kSuccess;
+}
+Status Submit(RcclSplit split) {
+  if (group.depth == 0) return SplitRccl({std::move(split)});
+  group.splits.push_back(std::move(split));
+  return kSuccess;
+}
+
+Status SubmitToRccl(const Communicator& c, const Part& part, bool sends,
+                    Stream stream) {
+  const Driver* const driver = c.driver;
+  const RcclRank rank = c.rccl;
+  const auto call = [=]() -> Status {
+    void* hip = nullptr;
+    if (driver->hip_stream(stream, &hip) != 0) return kUnhandledCudaError;
+    return CallRccl(rank, part, sends, hip);
+  };
+  return Submit(RcclCall{rank.rccl, driver, c.context, call, {}});
+}
+
 void StartGroup() { ++group.depth; }
 
 Status EndGroup() {
@@ -122,6 +147,12 @@ Status EndGroup() {
   Status status = kSuccess;
   for (const auto& later : std::exchange(group.later, {})) {
     if (const Status bad = later()) status = bad;
+  }
+  if (const Status bad = RunRccl(std::exchange(group.of_rccl, {}))) {
+    status = bad;
+  }
+  if (const Status bad = SplitRccl(std::exchange(group.splits, {}))) {
+    status = bad;
   }
   if (const Status bad = HandAll(std::exchange(group.operations, {}))) {
     status = bad;

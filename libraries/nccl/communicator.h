@@ -10,12 +10,14 @@
 
 #include "libraries/common/driver.h"
 #include "libraries/nccl/clique.h"
+#include "libraries/nccl/rccl.h"
 
 namespace cerberus::libraries::nccl {
 
 struct Communicator {
-  std::shared_ptr<Clique> clique;
-  int rank = 0;
+  std::shared_ptr<Clique> clique;  // null where RCCL computes
+  RcclRank rccl;
+  int size = 0, rank = 0;
   int device = 0;
   Context context = nullptr;
   const Driver* driver = nullptr;
@@ -47,6 +49,12 @@ Status Submit(Operation operation);
 
 // Runs `later` when the group ends, behind what every call in it did first.
 Status AtGroupEnd(std::function<Status()> later);
+// The same for calls of RCCL, which stay together, and for ranks that part.
+Status Submit(RcclCall call);
+Status Submit(RcclSplit split);
+// Of a communicator of RCCL's, in the order of the stream.
+Status SubmitToRccl(const Communicator& c, const Part& part, bool sends,
+                    Stream stream);
 void StartGroup();
 Status EndGroup();
 

@@ -1,6 +1,7 @@
 // The functions of nccl.def.
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <mutex>
 #include <new>
 #include <set>
@@ -12,6 +13,9 @@
 #include "libraries/nccl/shared_clique.h"
 
 #define NCCL_API extern "C" __attribute__((visibility("default")))
+
+extern "C" const char* ncclGetErrorString(
+    cerberus::libraries::nccl::Status status);
 
 namespace cerberus::libraries::nccl {
 namespace {
@@ -56,16 +60,37 @@ bool IsAlive(const Communicator* c) {
   return c != nullptr && All().alive.count(c) != 0;
 }
 
+// A status of RCCL's.
+Status Failed(Status status) {
+  if (status != kSuccess) {
+    last_error = "RCCL: " + std::string(ncclGetErrorString(status));
+  }
+  return status;
+}
+// RCCL, if it computes for the current context's device.
+Status Find(const Driver& driver, const Rccl** rccl) {
+  return FindRccl(driver, rccl)
+             ? kSuccess
+             : Fail(kSystemError, "RCCL is wanted, and cannot be had");
+}
+
+// Who makes the id says who computes.
 Status MakeId(UniqueId* id) {
   if (id == nullptr) return Fail(kInvalidArgument, "the id is null");
   *id = {};
+  const Driver* const driver = FindDriver();
+  if (driver != nullptr && EnsureContext(*driver)) {
+    const Rccl* rccl = nullptr;
+    if (const Status bad = Find(*driver, &rccl)) return bad;
+    if (rccl != nullptr) return Failed(rccl->get_unique_id(id));
+  }
   std::memcpy(id->bytes, kMagic, sizeof kMagic);
   std::memcpy(id->bytes + sizeof kMagic, RandomName().data(), kNameLength);
   return kSuccess;
 }
 
-// In the context that is current.
-Status Make(std::shared_ptr<Clique> clique, int rank, Communicator** out) {
+// In the context that is current, not yet a rank of a clique or of RCCL's.
+Status Prepare(int size, int rank, std::unique_ptr<Communicator>* out) {
   const Driver* driver = FindDriver();
   auto made = std::make_unique<Communicator>();
   if (driver == nullptr || !EnsureContext(*driver) ||
@@ -73,14 +98,36 @@ Status Make(std::shared_ptr<Clique> clique, int rank, Communicator** out) {
       driver->device(&made->device) != 0) {
     return Fail(kUnhandledCudaError, "there is no CUDA device");
   }
-  SayComputesOnHost(*driver, "NCCL");
   made->driver = driver;
-  made->clique = std::move(clique);
+  made->size = size;
   made->rank = rank;
+  *out = std::move(made);
+  return kSuccess;
+}
+void Hand(std::unique_ptr<Communicator> made, Communicator** out) {
   const std::lock_guard<std::mutex> lock(All().mutex);
   All().alive.insert(made.get());
   *out = made.release();
+}
+Status Make(std::shared_ptr<Clique> clique, int rank, Communicator** out) {
+  std::unique_ptr<Communicator> made;
+  if (const Status bad = Prepare(clique->size(), rank, &made)) return bad;
+  made->clique = std::move(clique);
+  Hand(std::move(made), out);
   return kSuccess;
+}
+
+// A rank of RCCL's, in the context that is current.
+Status JoinRccl(const Rccl* rccl, Communicator** out, int size,
+                const UniqueId& id, int rank) {
+  std::unique_ptr<Communicator> made;
+  if (const Status bad = Prepare(size, rank, &made)) return bad;
+  made->rccl.rccl = rccl;
+  const std::shared_ptr<Communicator> of_call = std::move(made);
+  return Failed(Submit(RcclCall{
+      rccl, of_call->driver, of_call->context,
+      [=] { return rccl->init_rank(&of_call->rccl.comm, size, id, rank); },
+      [=] { Hand(std::make_unique<Communicator>(*of_call), out); }}));
 }
 
 // What a rank tells of itself: numbers of processes are not enough, since two
@@ -122,14 +169,21 @@ Status Join(Communicator** out, int size, const UniqueId& id, int rank) {
   if (out == nullptr || size < 1 || rank < 0 || rank >= size) {
     return Fail(kInvalidArgument, "the rank is none of the communicator's");
   }
-  if (!IsId(id)) {
-    return Fail(kInvalidArgument, "the id is not of ncclGetUniqueId");
-  }
   const Driver* driver = FindDriver();
   Context context = nullptr;
   if (driver == nullptr || !EnsureContext(*driver) ||
       driver->context(&context) != 0) {
     return Fail(kUnhandledCudaError, "there is no CUDA device");
+  }
+  const bool is_none = std::all_of(std::begin(id.bytes), std::end(id.bytes),
+                                   [](char c) { return c == 0; });
+  if (!IsId(id) && !is_none) {
+    const Rccl* rccl = nullptr;
+    if (const Status bad = Find(*driver, &rccl)) return bad;
+    if (rccl != nullptr) return JoinRccl(rccl, out, size, id, rank);
+  }
+  if (!IsId(id)) {
+    return Fail(kInvalidArgument, "the id is not of ncclGetUniqueId");
   }
   const auto board = std::make_shared<Board>(FolderOf(id));
   const Joining joining = OwnJoining(size);
@@ -164,8 +218,21 @@ Status JoinAll(Communicator** out, int size, const int* devices) {
       driver->context(&before) != 0) {
     return Fail(kUnhandledCudaError, "there is no CUDA device");
   }
+  // The first rank's device says who computes.
+  UniqueId id = {};
+  const Rccl* rccl = nullptr;
+  Context first = nullptr;
+  if (driver->retain_primary(&first, devices != nullptr ? devices[0] : 0) ==
+          0 &&
+      driver->set_context(first) == 0) {
+    const Status bad = Find(*driver, &rccl);
+    if (bad == kSuccess && rccl != nullptr) rccl->get_unique_id(&id);
+    driver->set_context(before);
+    if (bad != kSuccess) return bad;
+  }
   const auto clique = std::make_shared<LocalClique>(size);
   Status status = kSuccess;
+  StartGroup();
   for (int rank = 0; rank < size && status == kSuccess; ++rank) {
     Context context = nullptr;
     const int device = devices != nullptr ? devices[rank] : rank;
@@ -173,11 +240,13 @@ Status JoinAll(Communicator** out, int size, const int* devices) {
         driver->set_context(context) != 0) {
       status = Fail(kInvalidArgument, "there is no such device");
     } else {
-      status = Make(clique, rank, &out[rank]);
+      status = rccl != nullptr ? JoinRccl(rccl, &out[rank], size, id, rank)
+                               : Make(clique, rank, &out[rank]);
     }
   }
   driver->set_context(before);
-  return status;
+  const Status ended = EndGroup();
+  return status != kSuccess ? status : Failed(ended);
 }
 
 Status Free(Communicator* c, bool gives_up) {
@@ -187,8 +256,13 @@ Status Free(Communicator* c, bool gives_up) {
       return Fail(kInvalidArgument, "the communicator is none");
     }
   }
+  const std::unique_ptr<Communicator> freed(c);
+  if (c->rccl.rccl != nullptr) {
+    if (c->rccl.comm == nullptr) return kSuccess;
+    return Failed(gives_up ? c->rccl.rccl->abort(c->rccl.comm)
+                           : c->rccl.rccl->destroy(c->rccl.comm));
+  }
   if (gives_up) c->clique->GiveUp();
-  delete c;
   return kSuccess;
 }
 
@@ -197,6 +271,22 @@ Status Split(Communicator* c, int color, int key, Communicator** out) {
     return Fail(kInvalidArgument, "the communicator is none");
   }
   *out = nullptr;
+  if (c->rccl.rccl != nullptr) {
+    const Communicator like = *c;
+    return Failed(
+        Submit(RcclSplit{c->driver, c->context, c->rccl, c->size, c->rank,
+                         color, key, [=](Rccl::Comm comm, int size, int rank) {
+                           if (comm == nullptr) return;
+                           auto made = std::make_unique<Communicator>();
+                           made->rccl = {like.rccl.rccl, comm};
+                           made->size = size;
+                           made->rank = rank;
+                           made->device = like.device;
+                           made->context = like.context;
+                           made->driver = like.driver;
+                           Hand(std::move(made), out);
+                         }}));
+  }
   const std::uint64_t number = c->splits++;
   const std::shared_ptr<Clique> clique = c->clique;
   const int rank = c->rank;
@@ -226,12 +316,18 @@ struct Buffers {
   std::size_t times_in, times_out;
 };
 
+// Of RCCL's, which keeps none that is given up.
+bool IsRevoked(const Communicator& c) {
+  return c.rccl.rccl != nullptr && c.rccl.comm == nullptr;
+}
+
 Status Check(Communicator* c, Type type, int root) {
   if (!IsAlive(c)) return Fail(kInvalidArgument, "the communicator is none");
   if (SizeOf(type) == 0) return Fail(kInvalidArgument, "the type is none");
-  if (root < 0 || root >= c->clique->size()) {
+  if (root < 0 || root >= c->size) {
     return Fail(kInvalidArgument, "the root is no rank");
   }
+  if (IsRevoked(*c)) return Fail(kInvalidUsage, "the communicator is revoked");
   return kSuccess;
 }
 
@@ -253,6 +349,10 @@ Status Call(Communicator* c, Kind kind, const Buffers& buffers,
   if (count != 0 && ((o.bytes_in != 0 && o.part.in == nullptr) ||
                      (o.bytes_out != 0 && o.part.out == nullptr))) {
     return Fail(kInvalidArgument, "a buffer is null");
+  }
+  if (c->rccl.rccl != nullptr) {
+    o.part.op = static_cast<Op>(op);
+    return Failed(SubmitToRccl(*c, o.part, /*sends=*/false, stream));
   }
   if (op >= kFirstOwn) {
     const auto found = c->factors.find(op);
@@ -285,6 +385,10 @@ Status SendOrReceive(Communicator* c, bool sends, const void* in, void* out,
   o.part.out = out;
   o.part.count = count;
   o.part.type = type;
+  if (c->rccl.rccl != nullptr) {
+    o.part.root = peer;
+    return Failed(SubmitToRccl(*c, o.part, sends, stream));
+  }
   (sends ? o.bytes_in : o.bytes_out) = count * SizeOf(type);
   o.meeting.from = sends ? c->rank : peer;
   o.meeting.to = sends ? peer : c->rank;
@@ -310,6 +414,13 @@ Status MakeFactor(int* op, const void* scalar, Type type, int residence,
       (residence != 0 && residence != 1)) {
     return Fail(kInvalidArgument, "an operation cannot be made of this");
   }
+  if (const Rccl* const rccl = c->rccl.rccl) {
+    if (rccl->make_factor == nullptr) {
+      return Fail(kInvalidUsage, "this RCCL makes no operations");
+    }
+    return Failed(rccl->make_factor(op, const_cast<void*>(scalar), type,
+                                    residence, c->rccl.comm));
+  }
   Communicator::Factor factor{type, nullptr, {}};
   if (residence == 0) {
     factor.on_device = scalar;
@@ -324,7 +435,7 @@ Status MakeFactor(int* op, const void* scalar, Type type, int residence,
 }
 
 std::size_t RanksOf(const Communicator* c) {
-  return IsAlive(c) ? static_cast<std::size_t>(c->clique->size()) : 0;
+  return IsAlive(c) ? static_cast<std::size_t>(c->size) : 0;
 }
 // How much of a buffer the root has, and the others.
 std::size_t IfRoot(const Communicator* c, int root, std::size_t times) {
@@ -332,6 +443,12 @@ std::size_t IfRoot(const Communicator* c, int root, std::size_t times) {
 }
 
 }  // namespace
+
+// For `cerberus doctor`.
+NCCL_API const char* ncclCerberusProvider() {
+  static const std::string text = DescribeRccl();
+  return text.c_str();
+}
 
 // --- what is not a communicator's
 NCCL_API Status ncclGetVersion(int* version) {
@@ -401,18 +518,28 @@ NCCL_API Status ncclCommSplit(Communicator* c, int color, int key,
   return Split(c, color, key, out);
 }
 NCCL_API Status ncclCommFinalize(const Communicator* c) {
-  return IsAlive(c) ? kSuccess : Fail(kInvalidArgument, "no communicator");
+  if (!IsAlive(c)) return Fail(kInvalidArgument, "no communicator");
+  const bool asks =
+      c->rccl.rccl != nullptr && c->rccl.rccl->finalize && !IsRevoked(*c);
+  return asks ? Failed(c->rccl.rccl->finalize(c->rccl.comm)) : kSuccess;
 }
 NCCL_API Status ncclCommDestroy(Communicator* c) { return Free(c, false); }
 NCCL_API Status ncclCommAbort(Communicator* c) { return Free(c, true); }
-NCCL_API Status ncclCommRevoke(const Communicator* c, int) {
+NCCL_API Status ncclCommRevoke(Communicator* c, int) {
   if (!IsAlive(c)) return Fail(kInvalidArgument, "no communicator");
+  if (c->rccl.rccl != nullptr) {
+    Rccl::Comm const revoked = std::exchange(c->rccl.comm, nullptr);
+    return revoked ? Failed(c->rccl.rccl->abort(revoked)) : kSuccess;
+  }
   c->clique->GiveUp();
   return kSuccess;
 }
 NCCL_API Status ncclCommGetAsyncError(const Communicator* c, Status* error) {
   if (!IsAlive(c)) return Fail(kInvalidArgument, "no communicator");
-  return Tell(c, error, c->clique->error());
+  if (c->rccl.rccl != nullptr && error != nullptr && !IsRevoked(*c)) {
+    return Failed(c->rccl.rccl->async_error(c->rccl.comm, error));
+  }
+  return Tell(c, error, c->clique ? c->clique->error() : kSuccess);
 }
 NCCL_API Status ncclCommCount(const Communicator* c, int* count) {
   return Tell(c, count, static_cast<int>(RanksOf(c)));
@@ -436,6 +563,9 @@ NCCL_API Status ncclRedOpCreatePreMulSum(int* op, void* scalar, Type type,
   return MakeFactor(op, scalar, type, residence, c);
 }
 NCCL_API Status ncclRedOpDestroy(int op, Communicator* c) {
+  if (IsAlive(c) && c->rccl.rccl != nullptr && c->rccl.rccl->destroy_op) {
+    return Failed(c->rccl.rccl->destroy_op(op, c->rccl.comm));
+  }
   return IsAlive(c) && c->factors.erase(op) != 0
              ? kSuccess
              : Fail(kInvalidArgument, "no operation of the communicator's");
