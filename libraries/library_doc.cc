@@ -94,14 +94,15 @@ const std::vector<Row>& Nccl() {
   return rows;
 }
 
-#define LIBRARY_ANSWERED(name) {#name, true},
-#define LIBRARY_REFUSED(name) {#name, false},
+#define CUSPARSELT_ANSWERED(name) {#name, true},
 const std::vector<Row>& CusparseLt() {
   static const std::vector<Row> rows = {
-#include "libraries/refusing/cusparselt.def"
+#include "libraries/cusparselt/cusparselt.def"
   };
   return rows;
 }
+#define LIBRARY_ANSWERED(name) {#name, true},
+#define LIBRARY_REFUSED(name) {#name, false},
 const std::vector<Row>& Nvjpeg() {
   static const std::vector<Row> rows = {
 #include "libraries/refusing/nvjpeg.def"
@@ -208,7 +209,7 @@ int main() {
         Nccl());
   const char* const refuses =
       "It is there so that programs start, and choose another path.";
-  Print("cuSPARSELt", "`libcusparseLt.so.0`", refuses, CusparseLt());
+  Print("cuSPARSELt", "`libcusparseLt.so.0`", "None is refused.", CusparseLt());
   Print("nvJPEG", "`libnvjpeg.so.12`, `.13`", refuses, Nvjpeg());
   Print("CUPTI", "`libcupti.so.11.8`, `.12`, `.13`", refuses, Cupti());
   Print("cuDNN", "`libcudnn.so.8`, `.9`, and their parts",

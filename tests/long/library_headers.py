@@ -45,7 +45,7 @@ LIBRARIES = {
     "cusolverMg": ("cusolvermg", "cusolverMg", [["cusolverMg.h"]]),
     "cudnn": ("cudnn", "cudnn", [["cudnn.h"]]),
     "nccl": ("nccl", "p?nccl", [["nccl.h"]]),
-    "cusparseLt": ("refusing", "cusparseLt", [["cusparseLt.h"]]),
+    "cusparseLt": ("cusparselt", "cusparseLt", [["cusparseLt.h"]]),
     "nvjpeg": ("refusing", "nvjpeg", [["nvjpeg.h"]]),
     "cupti": ("refusing", "cupti", [["cupti.h"]]),
 }

@@ -111,8 +111,10 @@ class Nccl : public ::testing::Test {
     for (int i = 0; i < kRanks; ++i) ranks_[i].comm = comms[i];
   }
   void TearDown() override {
+    // All are done before one goes, from whose memory others may read.
+    for (const Rank& rank : ranks_) rank.Synchronize();
     for (Rank& rank : ranks_) {
-      rank.Synchronize();
+      rank.Use();
       if (rank.comm != nullptr) {
         EXPECT_EQ(Call("ncclCommFinalize", rank.comm), kSuccess);
         EXPECT_EQ(Call("ncclCommDestroy", rank.comm), kSuccess);

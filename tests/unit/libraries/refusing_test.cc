@@ -11,9 +11,6 @@ namespace {
 
 #define LIBRARY_ANSWERED(name)
 #define LIBRARY_REFUSED(name) #name,
-const std::vector<const char*> kCusparseLt = {
-#include "libraries/refusing/cusparselt.def"
-};
 const std::vector<const char*> kNvjpeg = {
 #include "libraries/refusing/nvjpeg.def"
 };
@@ -23,9 +20,8 @@ const std::vector<const char*> kCupti = {
 
 class Library {
  public:
-  explicit Library(const std::string& file, bool has_versions = true)
+  explicit Library(const std::string& file)
       : file_(file),
-        has_versions_(has_versions),
         library_(dlopen((std::string(CERBERUS_LIBRARIES) + "/" + file).c_str(),
                         RTLD_NOW | RTLD_LOCAL)) {
     EXPECT_NE(library_, nullptr) << dlerror();
@@ -38,8 +34,7 @@ class Library {
 
   template <typename R = int, typename... A>
   R Call(const char* name, A... arguments) const {
-    void* symbol = has_versions_ ? dlvsym(library_, name, file_.c_str())
-                                 : dlsym(library_, name);
+    void* symbol = dlvsym(library_, name, file_.c_str());
     EXPECT_NE(symbol, nullptr) << name;
     return symbol != nullptr
                ? reinterpret_cast<R (*)(A...)>(symbol)(arguments...)
@@ -48,7 +43,6 @@ class Library {
 
  private:
   const std::string file_;
-  const bool has_versions_;
   void* const library_;
 };
 
@@ -59,26 +53,6 @@ void ExpectRefusals(const Library& library,
     void* const out = nullptr;
     EXPECT_EQ(library.Call(name, out, 0, out), status) << name;
   }
-}
-
-TEST(Refusing, CusparseLt) {
-  const Library library("libcusparseLt.so.0", /*has_versions=*/false);
-  ExpectRefusals(library, kCusparseLt, 10);
-  int version = 0, sum = 0;
-  void* const handle = nullptr;
-  EXPECT_EQ(library.Call("cusparseLtGetVersion", handle, &version), 0);
-  for (const auto& [property, factor] :
-       {std::pair(0, 1000), {1, 100}, {2, 1}}) {
-    int part = 0;
-    EXPECT_EQ(library.Call("cusparseLtGetProperty", property, &part), 0);
-    sum += part * factor;
-  }
-  EXPECT_EQ(version, sum);
-  EXPECT_EQ(library.Call("cusparseLtGetProperty", 3, &version), 3);
-  EXPECT_STREQ(library.Call<const char*>("cusparseLtGetErrorName", 10),
-               "CUSPARSE_STATUS_NOT_SUPPORTED");
-  EXPECT_STREQ(library.Call<const char*>("cusparseLtGetErrorString", 10),
-               "operation not supported");
 }
 
 TEST(Refusing, Nvjpeg) {
