@@ -43,7 +43,7 @@ constexpr Row kRows[] = {
     {"libcusolver", "hipSOLVER or rocSOLVER"},
     {"libcusolverMg", ""},
     {"libcusparse", "hipSPARSE or rocSPARSE"},
-    {"libcusparseLt", "hipSPARSELt", true},
+    {"libcusparseLt", "hipSPARSELt"},
     {"libcutensor", "hipTensor"},
     {"libnccl", "RCCL"},
     {"libnvinfer", "MIGraphX"},

@@ -174,11 +174,6 @@ Index ColumnsOf(const Matrix& m, Operation op) {
 }
 
 // An array of the device in the order of a stream.
-template <typename T>
-T* MapOut(Work& work, T* p, std::size_t bytes) {
-  return static_cast<T*>(static_cast<void*>(
-      work.InOut(static_cast<std::byte*>(static_cast<void*>(p)), bytes)));
-}
 const std::byte* MapIn(Work& work, const void* p, std::size_t bytes) {
   return work.In(static_cast<const std::byte*>(p), bytes);
 }
@@ -207,7 +202,7 @@ Status DoPrune(const void* handle, const Structured& s, const void* in,
   return Guard(handle, [&](const Driver& driver) {
     Work work(driver, stream);
     const std::size_t bytes = BytesOf(s.shape);
-    void* const to = MapOut(work, out, bytes);
+    void* const to = work.InOut(static_cast<std::byte*>(out), bytes);
     const void* const from = in == out ? to : MapIn(work, in, bytes);
     return StatusOf(work.Run(
         [=] { Prune(s, static_cast<PruneAlgorithm>(algorithm), from, to); },
@@ -221,7 +216,7 @@ Status DoCheck(const void* handle, const Structured& s, const void* in,
   return Guard(handle, [&](const Driver& driver) {
     Work work(driver, stream);
     const void* const from = MapIn(work, in, BytesOf(s.shape));
-    int* const to = MapOut(work, valid, sizeof *valid);
+    int* const to = work.InOut(valid, sizeof *valid);
     return StatusOf(work.Run([=] { *to = IsPruned(s, from) ? 0 : 1; },
                              /*wait=*/false));
   });
@@ -232,7 +227,8 @@ Status DoCompress(const void* handle, const Structured& s, const void* in,
   return Guard(handle, [&](const Driver& driver) {
     Work work(driver, stream);
     const void* const from = MapIn(work, in, BytesOf(s.shape));
-    void* const to = MapOut(work, out, s.CompressedBytes());
+    void* const to =
+        work.InOut(static_cast<std::byte*>(out), s.CompressedBytes());
     return StatusOf(work.Run([=] { Compress(s, from, to); }, /*wait=*/false));
   });
 }
@@ -355,7 +351,7 @@ Status Multiply(const void* handle, const void* plan, const void* alpha,
     const auto rows = static_cast<std::size_t>(p.m());
     o.a = MapIn(work, a, p.a.structured ? compressed : BytesOf(p.a.shape));
     o.b = MapIn(work, b, p.a.structured ? BytesOf(p.b.shape) : compressed);
-    o.d = MapOut(work, static_cast<std::byte*>(d), BytesOf(p.d.shape));
+    o.d = work.InOut(static_cast<std::byte*>(d), BytesOf(p.d.shape));
     if (reads_c) {
       o.c = c == d ? o.d : MapIn(work, c, BytesOf(p.c.shape));
     }

@@ -312,9 +312,9 @@ TEST(CusparseLt, Epilogues) {
       return x <= 0.5 ? 0 : std::min(x, 2.5);
     });
   }
-  std::vector<float> numbers;
-  for (int i = 0; i < kM * kBatches; ++i) {
-    numbers.push_back(static_cast<float>(i % kM - 7) / 4);
+  std::vector<float> numbers(kM * kBatches);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    numbers[i] = (static_cast<float>(i % kM) - 7) / 4;
   }
   {
     Work run(c);
