@@ -31,7 +31,11 @@ enum cublasLtMatmulDescAttributes_t : int {
   CUBLASLT_MATMUL_DESC_B_SCALE_POINTER = 18,
   CUBLASLT_MATMUL_DESC_D_SCALE_POINTER = 20,
   CUBLASLT_MATMUL_DESC_AMAX_D_POINTER = 21,
-  CUBLASLT_MATMUL_DESC_FAST_ACCUM = 25
+  CUBLASLT_MATMUL_DESC_FAST_ACCUM = 25,
+  CUBLASLT_MATMUL_DESC_A_SCALE_MODE = 31,
+  CUBLASLT_MATMUL_DESC_B_SCALE_MODE = 32,
+  CUBLASLT_MATMUL_DESC_D_OUT_SCALE_POINTER = 36,
+  CUBLASLT_MATMUL_DESC_D_OUT_SCALE_MODE = 37
 };
 enum cublasLtMatmulPreferenceAttributes_t : int {
   CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES = 1
@@ -39,7 +43,8 @@ enum cublasLtMatmulPreferenceAttributes_t : int {
 enum cublasLtMatrixLayoutAttribute_t : int {
   CUBLASLT_MATRIX_LAYOUT_ORDER = 1,
   CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT = 5,
-  CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET = 6
+  CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET = 6,
+  CUBLASLT_MATRIX_LAYOUT_PLANE_OFFSET = 7
 };
 using cublasLtMatrixTransformDesc_t =
     struct cublasLtMatrixTransformDescOpaque_t*;
@@ -47,7 +52,14 @@ enum cublasLtEpilogue_t : int {
   CUBLASLT_EPILOGUE_GELU_AUX_BIAS = 164,
   CUBLASLT_EPILOGUE_DGELU_BGRAD = 208
 };
-enum cublasLtOrder_t : int { CUBLASLT_ORDER_ROW = 1 };
+enum cublasLtOrder_t : int {
+  CUBLASLT_ORDER_ROW = 1,
+  CUBLASLT_ORDER_COL32 = 2,
+  CUBLASLT_ORDER_COL32_2R_4R4 = 4
+};
+enum cublasLtMatmulMatrixScale_t : int {
+  CUBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE4M3 = 1
+};
 
 extern "C" {
 cublasStatus_t cublasLtCreate(cublasLtHandle_t*);
