@@ -3,6 +3,7 @@
 #include <new>
 #include <utility>
 
+#include "libraries/common/stream_memory.h"
 #include "libraries/common/work.h"
 
 namespace cerberus::libraries::nccl {
@@ -131,12 +132,29 @@ Status SubmitToRccl(const Communicator& c, const Part& part, bool sends,
                     Stream stream) {
   const Driver* const driver = c.driver;
   const RcclRank rank = c.rccl;
+  const std::size_t bytes =
+      part.count * SizeOf(part.type) * static_cast<std::size_t>(c.size);
+  // RCCL has it not in place. The copy is there until the group has ended.
+  const bool needs_copy = part.kind == Kind::kAllToAll && part.in == part.out;
+  const auto copy = std::make_shared<std::unique_ptr<StreamMemory>>();
   const auto call = [=]() -> Status {
     void* hip = nullptr;
     if (driver->hip_stream(stream, &hip) != 0) return kUnhandledCudaError;
-    return CallRccl(rank, part, sends, hip);
+    Part own = part;
+    if (needs_copy) {
+      *copy = std::make_unique<StreamMemory>(*driver, stream, bytes);
+      own.in = (*copy)->get();
+      if (!(*copy)->has()) return kSystemError;
+      if (driver->copy(reinterpret_cast<std::uint64_t>(own.in),
+                       reinterpret_cast<std::uint64_t>(part.in), bytes,
+                       stream) != 0) {
+        return kUnhandledCudaError;
+      }
+    }
+    return CallRccl(rank, own, sends, hip);
   };
-  return Submit(RcclCall{rank.rccl, driver, c.context, call, {}});
+  return Submit(
+      RcclCall{rank.rccl, driver, c.context, call, [copy] { copy->reset(); }});
 }
 
 void StartGroup() { ++group.depth; }
