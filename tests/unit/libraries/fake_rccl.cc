@@ -64,7 +64,11 @@ void Launch(int device, HipStream stream, std::vector<Task> tasks) {
   Hip("hipGetDevice", &before);
   Hip("hipSetDevice", device);
   // Of a graph it may run again: it is kept.
-  auto* const queued = new Queued{std::move(tasks)};
+  static auto& kept = *new std::vector<std::unique_ptr<Queued>>;
+  static std::mutex mutex;
+  const std::lock_guard<std::mutex> lock(mutex);
+  kept.push_back(std::make_unique<Queued>(Queued{std::move(tasks)}));
+  Queued* const queued = kept.back().get();
   Hip(
       "hipLaunchHostFunc", stream,
       +[](void* data) {
