@@ -67,6 +67,12 @@ Real<T> AbsSum(T value) {
   }
 }
 
+// By tanh, as epilogues have it.
+inline double Gelu(double x) {
+  constexpr double kRoot = 0.7978845608028654;  // sqrt(2 / pi)
+  return 0.5 * x * (1 + std::tanh(kRoot * (x + 0.044715 * x * x * x)));
+}
+
 // The place of element i of a vector: a negative step goes through it from its
 // end.
 inline Index At(Index i, Index n, Index step) {

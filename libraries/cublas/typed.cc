@@ -1,5 +1,6 @@
 #include "libraries/cublas/typed.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -186,6 +187,24 @@ unsigned ToFloat4(float value) {
   const auto rounded =
       static_cast<unsigned>(std::nearbyint(std::ldexp(size, 1 - steps)));
   return sign | (rounded + 2 * static_cast<unsigned>(steps));
+}
+
+namespace {
+constexpr int kE8M0Bias = 127;
+constexpr std::uint8_t kE8M0NaN = 255;
+}  // namespace
+float FromE8M0(std::uint8_t bits) {
+  return bits == kE8M0NaN ? std::numeric_limits<float>::quiet_NaN()
+                          : std::ldexp(1.0f, bits - kE8M0Bias);
+}
+std::uint8_t ToE8M0(double value) {
+  if (std::isnan(value)) return kE8M0NaN;
+  if (value <= 0) return 0;
+  if (std::isinf(value)) return kE8M0NaN - 1;
+  int exponent = 0;
+  if (std::frexp(value, &exponent) == 0.5) --exponent;
+  return static_cast<std::uint8_t>(
+      std::clamp(exponent + kE8M0Bias, 0, kE8M0NaN - 1));
 }
 
 std::size_t BytesOf(DataType type, std::size_t count) {

@@ -23,6 +23,9 @@ float FromFloat8(DataType type, std::uint8_t bits);
 std::uint8_t ToFloat8(DataType type, float value);
 float FromFloat4(unsigned bits);
 unsigned ToFloat4(float value);
+// OCP's E8M0, powers of two: the next one that is not less.
+float FromE8M0(std::uint8_t bits);
+std::uint8_t ToE8M0(double value);
 
 // Bytes of an element; 0 for a type that is not known, or has no whole ones.
 std::size_t SizeOf(DataType type);

@@ -40,10 +40,6 @@ std::vector<T> Converted(const Layout& layout, Operation op, const Memory& a) {
   return out;
 }
 
-double Gelu(double x) {
-  constexpr double kRoot = 0.7978845608028654;  // sqrt(2 / pi)
-  return 0.5 * x * (1 + std::tanh(kRoot * (x + 0.044715 * x * x * x)));
-}
 double GeluSlope(double x) {
   constexpr double kRoot = 0.7978845608028654;
   const double t = std::tanh(kRoot * (x + 0.044715 * x * x * x));
@@ -154,7 +150,7 @@ double Finish(const Job& job, std::size_t batch, Index i, Index j, double x,
     }
   }
   if (job.Has(kRelu)) x = x > 0 || std::isnan(x) ? x : 0;
-  if (job.Has(kGelu)) x = Gelu(x);
+  if (job.Has(kGelu)) x = cublas::Gelu(x);
   return x;
 }
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 
 #include "libraries/cublas/typed.h"
 
@@ -14,8 +13,6 @@ namespace {
 using cublas::Index;
 
 constexpr Index kTileOuter = 128, kTileInner = 4;
-constexpr int kE8M0Bias = 127;
-constexpr std::uint8_t kE8M0NaN = 255;
 
 Index Over(Index n, Index unit) { return (n + unit - 1) / unit; }
 
@@ -62,28 +59,14 @@ float At(const void* values, Index i) {
   return value;
 }
 
-float FromE8M0(std::uint8_t bits) {
-  return bits == kE8M0NaN ? std::numeric_limits<float>::quiet_NaN()
-                          : std::ldexp(1.0f, bits - kE8M0Bias);
-}
-// The next power of two that is not less.
-std::uint8_t ToE8M0(double value) {
-  if (std::isnan(value)) return kE8M0NaN;
-  if (value == 0) return 0;
-  int exponent = 0;
-  if (std::frexp(value, &exponent) == 0.5) --exponent;
-  return static_cast<std::uint8_t>(
-      std::clamp(exponent + kE8M0Bias, 0, kE8M0NaN - 1));
-}
-
 float FromScale(ScaleMode mode, std::uint8_t bits) {
   return mode == kBlocksOf16 ? cublas::FromFloat8(cublas::kR8E4M3, bits & 0x7f)
-                             : FromE8M0(bits);
+                             : cublas::FromE8M0(bits);
 }
 std::uint8_t ToScale(ScaleMode mode, double value) {
   return mode == kBlocksOf16
              ? cublas::ToFloat8(cublas::kR8E4M3, static_cast<float>(value))
-             : ToE8M0(value);
+             : cublas::ToE8M0(value);
 }
 
 double LargestOf(DataType type) {

@@ -131,20 +131,13 @@ struct Float8 {
         cublas::ToFloat8(kType, static_cast<float>(value));
   }
 };
-// A power of two by its exponent; 255 is NaN. Rounded up, as block scales are.
+// Rounded up, as block scales are.
 struct E8M0 {
   static double Load(const void* memory, Index i) {
-    const int bits = static_cast<const std::uint8_t*>(memory)[i];
-    if (bits == 255) return std::numeric_limits<double>::quiet_NaN();
-    return std::ldexp(1.0, bits - 127);
+    return cublas::FromE8M0(static_cast<const std::uint8_t*>(memory)[i]);
   }
   static void Store(void* memory, Index i, double value) {
-    int bits = 255;
-    if (!std::isnan(value)) {
-      const double exponent = value > 0 ? std::ceil(std::log2(value)) : -127;
-      bits = static_cast<int>(std::clamp(exponent, -127.0, 127.0)) + 127;
-    }
-    static_cast<std::uint8_t*>(memory)[i] = static_cast<std::uint8_t>(bits);
+    static_cast<std::uint8_t*>(memory)[i] = cublas::ToE8M0(value);
   }
 };
 // Eight in a byte, the first in the lowest bit.

@@ -275,9 +275,7 @@ double Activated(const Product& p, double x) {
     return std::min(x, static_cast<double>(p.relu_most));
   }
   if (p.gelu != 0) {
-    constexpr double kRoot = 0.7978845608028654;  // sqrt(2 / pi)
-    const double t = std::tanh(kRoot * (x + 0.044715 * x * x * x));
-    return 0.5 * x * (1 + t) * static_cast<double>(p.gelu_scale);
+    return cublas::Gelu(x) * static_cast<double>(p.gelu_scale);
   }
   return x;
 }

@@ -113,6 +113,20 @@ TEST(Typed, Float4) {
   EXPECT_EQ(cublas::Load(cublas::kR4E2M1, bytes, 1).real(), 3);
   EXPECT_EQ(cublas::BytesOf(cublas::kR4E2M1, 3), 2u);
 }
+TEST(Typed, E8M0) {
+  for (int bits = 0; bits < 255; ++bits) {
+    const auto byte = static_cast<std::uint8_t>(bits);
+    const double value = std::ldexp(1.0, bits - 127);
+    EXPECT_EQ(cublas::FromE8M0(byte), value);
+    EXPECT_EQ(cublas::ToE8M0(value), bits);
+    EXPECT_EQ(cublas::ToE8M0(value * 0.75), bits);
+    EXPECT_EQ(cublas::ToE8M0(value * 1.001), std::min(bits + 1, 254));
+  }
+  EXPECT_TRUE(std::isnan(cublas::FromE8M0(255)));
+  EXPECT_EQ(cublas::ToE8M0(NAN), 255);
+  EXPECT_EQ(cublas::ToE8M0(HUGE_VAL), 254);
+  EXPECT_EQ(cublas::ToE8M0(0), 0);
+}
 TEST(Typed, IntegersAreRoundedAndSaturate) {
   std::int8_t bytes[6] = {};
   const double values[] = {0.5, 1.5, -2.5, 127.4, 1000, -1000};
