@@ -269,7 +269,7 @@ bool DecodeBuffer(const Text& text, Program& program, Op* op) {
                     : b.to_lds                       ? ExecBufferToLds
                                                      : ExecBufferLoad;
   if (b.mem.kind == MemKind::kLoad || b.mem.returns) op->dst = b.data;
-  op->flags |= b.mem.half_flag();
+  op->flags |= b.mem.SettleHalf(program.gen());
   op->src[0] = b.address;
   op->src[1] = b.mem.kind == MemKind::kLoad ? Operand{} : b.data;
   op->src[2] = b.resource;

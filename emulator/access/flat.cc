@@ -421,7 +421,7 @@ bool DecodeFlat(const Text& text, Program& program, Op* op) {
   f.base = at(i);
   op->wait = flat ? Wait::kFlat : Wait::kVm;
   // For the check of missing waits: what is read.
-  op->flags |= f.mem.half_flag();
+  op->flags |= f.mem.SettleHalf(program.gen());
   op->src[0] = f.address;
   op->src[1] = f.data;
   op->src[2] = f.base;

@@ -174,7 +174,8 @@ void LoadSmall(const MemOp& op, const u8* from, const LaneOffsets& o, u32* d) {
     v[i] = static_cast<u32>(i32{Get<T>(from + o.at[i])});
   }
   if (op.d16) {
-    const u32 shift = op.hi ? 16 : 0, kept = op.hi ? 0xffffu : 0xffff0000u;
+    const u32 shift = op.hi ? 16 : 0;
+    const u32 kept = !op.keeps ? 0 : op.hi ? 0xffffu : 0xffff0000u;
     CERBERUS_EMU_SIDE_BY_SIDE
     for (u32 i = 0; i < n; ++i) {
       v[i] = (v[i] & 0xffff) << shift | (d[i] & kept);

@@ -298,7 +298,7 @@ bool DecodeLds(const Text& text, Program& program, Op* op) {
   LdsOperands operands(text, program, *op, l);
   Handler handler = operands.Take(compare_first);
   if (text.Has("gds") || !operands.AreVectors()) handler = ExecUnimplemented;
-  op->flags |= l.mem.half_flag();
+  op->flags |= l.mem.SettleHalf(program.gen());
   op->src[0] = l.address;
   op->src[1] = l.data;
   op->src[2] = l.data2;

@@ -198,8 +198,11 @@ bool ParseAtomic(std::string_view name, MemOp* op) {
   return true;
 }
 
-u32 MemOp::half_flag() const {
-  const bool half = kind == MemKind::kLoad    ? d16
+// Since gfx90a all of the register is written, with and without ECC (LLVM,
+// D112635); Tensile joins halves by v_or_b32.
+u32 MemOp::SettleHalf(Gen gen) {
+  keeps = gen != Gen::kGfx90a && gen != Gen::kGfx940 && gen != Gen::kGfx950;
+  const bool half = kind == MemKind::kLoad    ? d16 && keeps
                     : kind == MemKind::kStore ? bytes <= 2
                                               : false;
   return !half ? 0 : hi ? kFlagHighHalf : kFlagLowHalf;
@@ -413,11 +416,11 @@ void LoadLaneData(const MemOp& op, const u8* from, u32* row, u32 lane, u32 n) {
   }
   if (!op.d16) {
     row[lane] = v;
-  } else if (op.hi) {
-    row[lane] = (row[lane] & 0xffff) | v << 16;
-  } else {
-    row[lane] = (row[lane] & 0xffff0000) | (v & 0xffff);
+    return;
   }
+  const u32 old = op.keeps ? row[lane] : 0;
+  row[lane] =
+      op.hi ? (old & 0xffff) | v << 16 : (old & ~0xffffu) | (v & 0xffff);
 }
 
 void StoreLaneData(const MemOp& op, u8* to, const u32* row, u32 lane, u32 n) {

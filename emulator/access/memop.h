@@ -51,8 +51,10 @@ struct MemOp {
   bool hi = false;    // d16: the upper half
   bool returns = false;
   u8 regs() const { return static_cast<u8>((bytes + 3) / 4); }
-  // That of the half that it loads or stores; else 0.
-  u32 half_flag() const;
+  bool keeps = true;  // d16: the other half, which else becomes 0
+  // For a generation: `keeps`, and the flag of the half that it loads or stores
+  // alone; else 0.
+  u32 SettleHalf(Gen gen);
 };
 
 // "load_dwordx2", "store_b16", "atomic_add_x2": what follows the prefix of

@@ -74,13 +74,22 @@ INSTANTIATE_TEST_SUITE_P(
                  "global_load_d16_b16 v2, v1, s[0:1]\n"
                  "global_load_d16_hi_b16 v2, v1, s[0:1]\n"
                  "s_waitcnt vmcnt(1)\nds_store_b16 v1, v2"},
-        WaitCase{"LowerHalf", "gfx90a",
+        WaitCase{"LowerHalf", "gfx906",
                  "global_load_short_d16_hi v2, v1, s[0:1]\n"
                  "global_load_short_d16 v2, v1, s[0:1]\n"
                  "s_waitcnt vmcnt(1)\nds_write_b16 v1, v2",
                  "v2 is read",
                  "global_load_short_d16_hi v2, v1, s[0:1]\n"
                  "global_load_short_d16 v2, v1, s[0:1]\n"
+                 "s_waitcnt vmcnt(1)\nds_write_b16_d16_hi v1, v2"},
+        // There a load of half a register writes all of it.
+        WaitCase{"HalvesThatAreNone", "gfx90a",
+                 "global_load_short_d16 v2, v1, s[0:1]\n"
+                 "global_load_short_d16_hi v4, v1, s[0:1]\n"
+                 "ds_write_b16_d16_hi v1, v2",
+                 "v2 is read",
+                 "global_load_short_d16 v2, v1, s[0:1]\n"
+                 "global_load_short_d16_hi v4, v1, s[0:1]\n"
                  "s_waitcnt vmcnt(1)\nds_write_b16_d16_hi v1, v2"},
         WaitCase{"HalfOfAnAddress", "gfx1100",
                  "global_load_d16_hi_b16 v2, v1, s[0:1]\n"
