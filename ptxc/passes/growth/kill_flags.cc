@@ -111,7 +111,7 @@ void ClearKillFlagsAtOnce() {
 extern "C" void
 __wrap__ZNK4llvm19MachineRegisterInfo14clearKillFlagsENS_8RegisterE(
     const llvm::MachineRegisterInfo* registers, llvm::Register reg) {
-  using namespace cerberus::ptx;
+  using cerberus::ptx::cleared;
   if (registers == cleared.registers && reg.isPhysical() &&
       cleared.Has(reg.asMCReg())) {
     return;
@@ -124,6 +124,6 @@ __wrap__ZNK4llvm19MachineRegisterInfo14clearKillFlagsENS_8RegisterE(
   unsigned uses = 0;
   for (llvm::MachineOperand& use : registers->use_operands(reg)) {
     use.setIsKill(false);
-    if (++uses == kManyUses) return;
+    if (++uses == cerberus::ptx::kManyUses) return;
   }
 }
