@@ -3,6 +3,9 @@
 // descriptor's range.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include "emulator/access/memop.h"
 #include "emulator/decode/decode.h"
 #include "emulator/device/launch.h"
@@ -57,7 +60,8 @@ Descriptor ReadDescriptor(const Wave& w, u32 slot) {
 
 struct Address {
   u64 address = 0;
-  bool in_range = true;
+  bool in_range = true;  // all of it
+  u32 bytes = 0;         // the first so many are
   bool scratch = false;
 };
 
@@ -66,6 +70,7 @@ Address LaneAddress(const Wave& w, const BufferOp& b, const Descriptor& d,
                     u32 bytes) {
   const u64 offset = u64{voffset} + ioffset;
   Address r;
+  r.bytes = bytes;
   // The scratch descriptor we make at the start of a wave: the stack pointer
   // counts bytes of the whole wave, the offset those of one lane.
   if (d.base == (kPrivateAperture & 0xffffffffffff) && d.add_tid) {
@@ -78,17 +83,20 @@ Address LaneAddress(const Wave& w, const BufferOp& b, const Descriptor& d,
   const bool structured = d.stride != 0 && (b.idxen || d.add_tid);
   const bool by_index = IsCdna(w.gen) ? d.stride != 0 && (d.swizzle || b.idxen)
                                       : d.oob == 0 || d.oob == 1;
-  if (!IsCdna(w.gen) && d.oob == 2) {
-    r.in_range = d.records != 0;
-  } else if (by_index && d.stride != 0) {
-    r.in_range = index < d.records &&
-                 (d.oob == 1 || offset + bytes <= d.stride || !d.swizzle);
-  } else if (structured) {
-    r.in_range = index * d.stride + offset + bytes <= d.records;
-  } else {
-    r.in_range = offset + soffset + bytes <= u64{d.records} ||
-                 (IsCdna(w.gen) && offset + bytes <= u64{d.records});
-  }
+  const auto in_range = [&](u32 size) {
+    if (!IsCdna(w.gen) && d.oob == 2) return d.records != 0;
+    if (by_index && d.stride != 0) {
+      return index < d.records &&
+             (d.oob == 1 || offset + size <= d.stride || !d.swizzle);
+    }
+    if (structured) return index * d.stride + offset + size <= d.records;
+    return offset + soffset + size <= u64{d.records} ||
+           (IsCdna(w.gen) && offset + size <= u64{d.records});
+  };
+  r.in_range = in_range(bytes);
+  // Loads and stores are checked component by component, atomics as a whole
+  // (RDNA2 ISA, "Range checking").
+  while (r.bytes > 0 && !in_range(r.bytes)) r.bytes -= std::min(r.bytes, 4u);
   u64 relative;
   if (d.swizzle) {
     const u64 index_msb = index / d.index_stride;
@@ -142,9 +150,21 @@ void ForAddresses(Wave& w, const Op& op, const BufferOp& b, F&& f) {
 
 u8* At(Wave& w, const BufferOp& b, const Address& a, u32 lane) {
   if (a.scratch) {
-    return ScratchAt(w, a.address, b.mem.bytes, static_cast<int>(lane), b.mem);
+    return ScratchAt(w, a.address, a.bytes, static_cast<int>(lane), b.mem);
   }
-  return GlobalAt(w, a.address, b.mem.bytes, static_cast<int>(lane), b.mem);
+  return GlobalAt(w, a.address, a.bytes, static_cast<int>(lane), b.mem);
+}
+
+// What a lane loads, with zeros where it is out of range.
+void LoadInRange(Wave& w, const BufferOp& b, const Address& a, u32 lane,
+                 u32* row, u32 to, u32 n) {
+  u8 value[16] = {};
+  if (a.in_range) {
+    LoadLaneData(b.mem, At(w, b, a, lane), row, to, n);
+    return;
+  }
+  if (a.bytes != 0) std::memcpy(value, At(w, b, a, lane), a.bytes);
+  LoadLaneData(b.mem, value, row, to, n);
 }
 
 void ExecBufferLoad(Wave& w, const Op& op) {
@@ -152,8 +172,7 @@ void ExecBufferLoad(Wave& w, const Op& op) {
   const u32 n = w.lanes;
   u32* const d = w.Vgpr(op.dst);
   ForAddresses(w, op, b, [&](u32 lane, const Address& a) {
-    static constexpr u8 kZeros[16] = {};
-    LoadLaneData(b.mem, a.in_range ? At(w, b, a, lane) : kZeros, d, lane, n);
+    LoadInRange(w, b, a, lane, d, lane, n);
   });
 }
 
@@ -163,9 +182,8 @@ void ExecBufferToLds(Wave& w, const Op& op) {
   MemOp to_lds = b.mem;
   to_lds.kind = MemKind::kStore;
   ForAddresses(w, op, b, [&](u32 lane, const Address& a) {
-    static constexpr u8 kZeros[16] = {};
     u32 value[4] = {};
-    LoadLaneData(b.mem, a.in_range ? At(w, b, a, lane) : kZeros, value, 0, 1);
+    LoadInRange(w, b, a, lane, value, 0, 1);
     const u64 to =
         u64{w.sgpr[kM0]} + static_cast<u32>(op.offset) + u64{lane} * step;
     u8* const at = LdsAt(w, to, step, static_cast<int>(lane), to_lds);
@@ -193,7 +211,10 @@ void ExecBufferStore(Wave& w, const Op& op) {
   const u32 n = w.lanes;
   const u32* const data = w.Vgpr(b.data);
   ForAddresses(w, op, b, [&](u32 lane, const Address& a) {
-    if (a.in_range) StoreLaneData(b.mem, At(w, b, a, lane), data, lane, n);
+    if (a.bytes == 0) return;
+    u8 value[16];
+    StoreLaneData(b.mem, value, data, lane, n);
+    std::memcpy(At(w, b, a, lane), value, a.bytes);
   });
 }
 

@@ -483,5 +483,36 @@ TEST_F(MachineState, TheModeOfSchedulingHasNoEffect) {
   EXPECT_EQ(Reason(), "");
 }
 
+// Each component for itself: the buffer ends behind the third.
+TEST_F(MachineState, BuffersEndBetweenComponents) {
+  for (const char* const target : {"gfx90a", "gfx942", "gfx1030"}) {
+    Open(target,
+         "s_load_dwordx2 s[0:1], s[0:1], 0x0\n"
+         "v_mov_b32 v1, 8\nv_mov_b32 v0, 0\n"
+         "s_mov_b32 s6, 20\ns_mov_b32 s7, " +
+             std::string(target[3] == '9' ? "0x20000" : "0x31016000") +
+             "\ns_waitcnt lgkmcnt(0)\n"
+             "s_mov_b32 s4, s0\ns_and_b32 s5, s1, 0xffff\n"
+             "v_mov_b32 v2, 9\nv_mov_b32 v3, 9\nv_mov_b32 v4, 9\n"
+             "v_mov_b32 v5, 9\n"
+             "buffer_load_dwordx4 v[2:5], v1, s[4:7], 0 offen\n"
+             "s_waitcnt vmcnt(0)\n"
+             "global_store_dwordx4 v0, v[2:5], s[0:1] offset:64\ns_nop 1\n"
+             "v_mov_b32 v2, 7\nv_mov_b32 v3, 7\nv_mov_b32 v4, 7\n"
+             "v_mov_b32 v5, 7\n"
+             "buffer_store_dwordx4 v[2:5], v1, s[4:7], 0 offen\n"
+             "s_endpgm");
+    auto* const words = static_cast<std::uint32_t*>(memory_.host());
+    for (std::uint32_t i = 0; i < 8; ++i) words[i] = 100 + i;
+    ASSERT_EQ(Reason(), "") << target;
+    EXPECT_EQ((std::vector<std::uint32_t>(words + 16, words + 20)),
+              (std::vector<std::uint32_t>{102, 103, 104, 0}))
+        << target;
+    EXPECT_EQ((std::vector<std::uint32_t>(words + 1, words + 6)),
+              (std::vector<std::uint32_t>{101, 7, 7, 7, 105}))
+        << target;
+  }
+}
+
 }  // namespace
 }  // namespace cerberus::emulator
