@@ -32,7 +32,8 @@ import pcode
 from hip_ctypes import Hip, HipError
 from instruction_asm import (HEADER, KERNEL, META_KERNEL, Case, Dialect,
                              sregs, vregs)
-from known_differences import MATRIX, OVERRIDES, TOLERANCE, UNCHECKED
+from known_differences import (MATRIX, OVERRIDES, TOLERANCE, UNCHECKED,
+                               is_half_load, whole_register)
 from program_cases import ProgramRunner
 from operand_values import SCALARS, pool_value
 from pcode import Env, PcodeError, Val
@@ -327,7 +328,10 @@ class Checker:
             if override is not None:
                 self.programs[op] = override
             else:
-                self.programs[op] = pcode.compile_pcode(self.t.pcode[op])
+                program = pcode.compile_pcode(self.t.pcode[op])
+                if self.t.arch == "cdna" and is_half_load(op):
+                    program = whole_register(program)
+                self.programs[op] = program
         return self.programs[op]
 
     def call(self, name, values):

@@ -405,6 +405,24 @@ for prefix in ("DS_{}_F{}", "DS_{}_RTN_F{}", "FLAT_ATOMIC_{}_F{}",
         OVERRIDES[prefix.format("MIN", size)] = atomic_minmax(size, False)
         OVERRIDES[prefix.format("MAX", size)] = atomic_minmax(size, True)
 
+
+def is_half_load(op):
+    return "_D16" in op.name and ("LOAD" in op.name or "READ" in op.name)
+
+
+def whole_register(program):
+    """The text keeps the half that is not loaded; the hardware since gfx90a
+    does not (LLVM, D112635), and Tensile counts on zeros."""
+
+    def run(env):
+        for name in ("RETURN_DATA", "D0", "VDATA"):
+            if name in env.names:
+                env.names[name] = Val(0, env.names[name].w, "b")
+        program(env)
+
+    return run
+
+
 CONTROL = "control flow: every program; calls: recursion, function_pointers"
 WAITS = "waits: every program"
 MATRIX = "matrix: tests/unit/emulator/programs/matrix.hip"

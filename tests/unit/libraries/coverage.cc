@@ -6,6 +6,7 @@
 
 #include "libraries/cublas/rows.h"
 #include "tests/unit/libraries/cublas.h"
+#include "tests/unit/libraries/exported.h"
 
 namespace cerberus::libraries::tests {
 namespace {
@@ -27,7 +28,7 @@ TEST(CublasTable, IsExportedByEachVersion) {
     void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     ASSERT_NE(library, nullptr) << dlerror();
     for (const char* name : kNames) {
-      EXPECT_NE(dlvsym(library, name, file.c_str()), nullptr)
+      EXPECT_NE(libraries::ExportedBy(library, file, name), nullptr)
           << file << ": " << name;
     }
     int version = 0;

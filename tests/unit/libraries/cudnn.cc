@@ -7,6 +7,7 @@
 #include <cstring>
 #include <random>
 
+#include "tests/unit/libraries/exported.h"
 #include "tests/unit/libraries/small_float.h"
 
 namespace cerberus::libraries::tests {
@@ -109,7 +110,7 @@ TEST(CudnnTable, IsExportedByEachVersion) {
   for (const std::string file : {"libcudnn.so.8", "libcudnn.so.9"}) {
     void* library = Open(file.c_str());
     for (const auto& row : kTable) {
-      EXPECT_NE(dlvsym(library, row.name, file.c_str()), nullptr)
+      EXPECT_NE(libraries::ExportedBy(library, file, row.name), nullptr)
           << file << ": " << row.name;
     }
     const auto version =
@@ -121,7 +122,7 @@ TEST(CudnnTable, IsExportedByEachVersion) {
     const std::string file = "libcudnn_" + part + ".so.9";
     void* library = Open(file.c_str());
     for (const auto& row : kTable) {
-      EXPECT_EQ(dlvsym(library, row.name, file.c_str()) != nullptr,
+      EXPECT_EQ(libraries::ExportedBy(library, file, row.name) != nullptr,
                 row.part == part)
           << file << ": " << row.name;
     }
@@ -132,7 +133,7 @@ TEST(CudnnTable, IsExportedByEachVersion) {
       const std::string file = "libcudnn_" + part + "_" + use + ".so.8";
       void* library = Open(file.c_str());
       for (const auto& row : kTable) {
-        EXPECT_EQ(dlvsym(library, row.name, file.c_str()) != nullptr,
+        EXPECT_EQ(libraries::ExportedBy(library, file, row.name) != nullptr,
                   row.part == part || row.part == std::string("graph") ||
                       row.part == std::string("old"))
             << file << ": " << row.name;

@@ -6,6 +6,7 @@
 
 #include "libraries/cusolver/rows.h"
 #include "tests/unit/libraries/cusolver.h"
+#include "tests/unit/libraries/exported.h"
 
 namespace cerberus::libraries::tests::solver {
 namespace {
@@ -33,7 +34,7 @@ TEST(CusolverTable, IsExportedByEachVersion) {
     void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     ASSERT_NE(library, nullptr) << dlerror();
     const auto find = [&](const char* name) {
-      void* const found = dlvsym(library, name, file.c_str());
+      void* const found = libraries::ExportedBy(library, file, name);
       EXPECT_NE(found, nullptr) << file << ": " << name;
       return found;
     };

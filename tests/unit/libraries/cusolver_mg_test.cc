@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "tests/unit/libraries/cusolver.h"
+#include "tests/unit/libraries/exported.h"
 
 namespace cerberus::libraries::tests::solver {
 namespace {
@@ -254,10 +255,10 @@ TEST(CusolverMgTable, IsExportedByEachVersion) {
     void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     ASSERT_NE(library, nullptr) << dlerror();
     for (const char* name : kAnswered) {
-      EXPECT_NE(dlvsym(library, name, file.c_str()), nullptr) << name;
+      EXPECT_NE(libraries::ExportedBy(library, file, name), nullptr) << name;
     }
     for (const char* name : kRefused) {
-      void* const found = dlvsym(library, name, file.c_str());
+      void* const found = libraries::ExportedBy(library, file, name);
       ASSERT_NE(found, nullptr) << name;
       EXPECT_EQ(reinterpret_cast<int (*)()>(found)(), kNotSupported);
     }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/unit/libraries/cusparse.h"
+#include "tests/unit/libraries/exported.h"
 
 namespace cerberus::libraries::tests::sparse {
 namespace {
@@ -42,7 +43,7 @@ TEST(CusparseTable, IsExportedByEachVersion) {
          {std::vector<const char*>(std::begin(kAnswered), std::end(kAnswered)),
           std::vector<const char*>(std::begin(kRefused), std::end(kRefused))}) {
       for (const char* name : names) {
-        EXPECT_NE(dlvsym(library, name, file.c_str()), nullptr)
+        EXPECT_NE(libraries::ExportedBy(library, file, name), nullptr)
             << file << ": " << name;
       }
     }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/libraries/exported.h"
+
 namespace cerberus::libraries {
 namespace {
 
@@ -34,7 +36,7 @@ class Library {
 
   template <typename R = int, typename... A>
   R Call(const char* name, A... arguments) const {
-    void* symbol = dlvsym(library_, name, file_.c_str());
+    void* symbol = libraries::ExportedBy(library_, file_, name);
     EXPECT_NE(symbol, nullptr) << name;
     return symbol != nullptr
                ? reinterpret_cast<R (*)(A...)>(symbol)(arguments...)
