@@ -50,7 +50,7 @@ for i in range(count):
     for k in range(200):
         print("  mad.lo.s32 %%r2, %%r2, 3, %d;" % k)
     if i == bad:
-        print("  tcgen05.fence::before_thread_sync;")
+        print("  fence.proxy.fabric::fabric.alias.release.sys;")
     print("""  st.global.u32 [%rd1], %r2;
   ret;
 }""")
