@@ -114,6 +114,14 @@ INLINE SharedMatrix MatrixOf(u64 descriptor) {
 
 // ---- Copies -----------------------------------------------------------------
 
+// Element i of 16 of 6 bits.
+INLINE u32 SixBits(Chunk words, u32 i) {
+  const u32 at = i * 6;
+  u32 six = words[at / 32] >> at % 32;
+  if (at % 32 > 26) six |= words[at / 32 + 1] << (32 - at % 32);
+  return six & 0x3f;
+}
+
 // 16 elements of 6 or 4 bits, with a gap behind them, as bytes: those of 4
 // bits in the middle of theirs.
 INLINE Chunk Spread(Chunk words, u32 how) {
@@ -121,9 +129,8 @@ INLINE Chunk Spread(Chunk words, u32 how) {
 #pragma clang loop unroll(full)
   for (u32 i = 0; i < 16; ++i) {
     const u32 quad = words[i / 8] >> i % 8 * 4 & 0xf;
-    u32 six = words[i * 6 / 32] >> i * 6 % 32;
-    if (i * 6 % 32 > 26) six |= words[i * 6 / 32 + 1] << (32 - i * 6 % 32);
-    const u32 byte = (how & TensorCopy::kFrom4) != 0 ? quad << 2 : six & 0x3f;
+    const u32 byte =
+        (how & TensorCopy::kFrom4) != 0 ? quad << 2 : SixBits(words, i);
     bytes[i / 4] |= byte << i % 4 * 8;
   }
   return bytes;

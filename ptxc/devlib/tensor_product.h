@@ -98,9 +98,7 @@ INLINE typename NumberOf<kind>::Type ElementOf(Chunk words, u32 i,
       if (decode.bits == 4) {
         code = element.spread ? byte(i) >> 2 : words[i / 8] >> i % 8 * 4;
       } else if (decode.bits == 6 && !element.spread) {
-        const u32 at = i * 6;
-        code = words[at / 32] >> at % 32;
-        if (at % 32 > 26) code |= words[at / 32 + 1] << (32 - at % 32);
+        code = SixBits(words, i);
       }
       value = decode(code);
     }
@@ -436,18 +434,13 @@ INLINE void MultiplyAll(const TensorProduct& p, Team team) {
   if ((p.how & TensorHow::kWeights) != 0 && (p.masks[1] >> 24 & 0x3f) != 0) {
     __builtin_trap();
   }
+  const SharedMatrix a = MatrixOf(p.a), b = MatrixOf(p.b);
   for (u32 part = 0; part < Product::Part::kParts; ++part) {
     for (u32 at = team.rank; at < n * blocks; at += team.size) {
       const u32 block = at / n;
       const u64 memory = block == 0 ? p.memory[0] : p.memory[1];
-      const Product product = {p,
-                               path,
-                               block,
-                               part,
-                               memory,
-                               memory + kTensorMemoryBytes,
-                               MatrixOf(p.a),
-                               MatrixOf(p.b)};
+      const Product product = {
+          p, path, block, part, memory, memory + kTensorMemoryBytes, a, b};
       product.Multiply(at % n);
     }
   }

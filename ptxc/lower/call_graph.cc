@@ -357,10 +357,8 @@ void CallGraph::AnalyzeCalls() {
       if (!inst.form) continue;
       const bool is_call = inst.form->opcode() == Opcode::kCall;
       if (inst.form->opcode() == Opcode::kExit) state.may_exit = true;
-      if (CountsThreads(function, inst)) state.named_barriers = true;
-      if (inst.form->opcode() == Opcode::kTcgen05Alloc) {
-        state.tensor_columns = true;
-      }
+      state.cleared.Add({CountsThreads(function, inst),
+                         inst.form->opcode() == Opcode::kTcgen05Alloc});
       state.meets_lanes |= MeetsLanes(*inst.form);
       for (unsigned i = 0; i < inst.num_operands; ++i) {
         const Operand& operand = function.operands[inst.first_operand + i];
@@ -406,15 +404,11 @@ void CallGraph::AnalyzeCalls() {
 
 // What holds for a function holds for its callers.
 void CallGraph::InheritFromCallees() {
-  bool pointed_at_barriers = false;
-  bool pointed_at_columns = false;
+  ClearedShared pointed_at;
   for (bool changed = true; changed;) {
     changed = false;
     for (FunctionState& state : states_) {
-      if (state.address_taken && state.named_barriers) {
-        pointed_at_barriers = true;
-      }
-      pointed_at_columns |= state.address_taken && state.tensor_columns;
+      if (state.address_taken) pointed_at.Add(state.cleared);
       if (state.address_taken && state.may_exit) exits_through_pointers_ = true;
       // A call through a pointer does not know which of the functions it
       // calls: all of them return the flag as soon as one does.
@@ -425,24 +419,12 @@ void CallGraph::InheritFromCallees() {
       for (std::uint32_t callee : state.callees) {
         const FunctionState& below = states_[callee];
         if (below.may_exit && !state.may_exit) state.may_exit = changed = true;
-        if (below.named_barriers && !state.named_barriers) {
-          state.named_barriers = changed = true;
-        }
-        if (below.tensor_columns && !state.tensor_columns) {
-          state.tensor_columns = changed = true;
-        }
+        changed |= state.cleared.Add(below.cleared);
         if (below.meets_lanes && !state.meets_lanes) {
           state.meets_lanes = changed = true;
         }
       }
-      if (state.calls_indirectly && pointed_at_barriers &&
-          !state.named_barriers) {
-        state.named_barriers = changed = true;
-      }
-      if (state.calls_indirectly && pointed_at_columns &&
-          !state.tensor_columns) {
-        state.tensor_columns = changed = true;
-      }
+      if (state.calls_indirectly) changed |= state.cleared.Add(pointed_at);
     }
   }
 }

@@ -34,6 +34,23 @@ struct Symbol {
   bool operator==(const Symbol&) const = default;
 };
 
+// What the compiler itself keeps in a block's shared memory, all zeros when a
+// kernel starts.
+struct ClearedShared {
+  bool named_barriers = false;  // barriers of part of the block
+  bool tensor_columns = false;  // which of tensor memory are taken
+
+  bool any() const { return named_barriers || tensor_columns; }
+  // Whether `other` added something.
+  bool Add(const ClearedShared& other) {
+    const ClearedShared before = *this;
+    named_barriers |= other.named_barriers;
+    tensor_columns |= other.tensor_columns;
+    return *this != before;
+  }
+  bool operator==(const ClearedShared&) const = default;
+};
+
 struct FunctionState {
   llvm::Function* function = nullptr;
   // Numbers of the graph, one for each direct call and each use as an address.
@@ -42,9 +59,8 @@ struct FunctionState {
   bool address_taken = false;
   bool copies_cost = false;  // in all places that call it
   bool calls_indirectly = false;
-  bool may_exit = false;        // `exit` in it or below it: returns a flag
-  bool named_barriers = false;  // barriers of part of the block, or below
-  bool tensor_columns = false;  // takes some of tensor memory, or below
+  bool may_exit = false;  // `exit` in it or below it: returns a flag
+  ClearedShared cleared;  // what it has in shared memory, or what is below it
   // Lanes of a warp meet in it, or look at what others write, or below.
   bool meets_lanes = false;
   bool launches = false;   // asks CUDA's device runtime for something, or below

@@ -317,16 +317,16 @@ llvm::Value* FunctionLowering::NamedBarriers() {
 // which columns of tensor memory are taken, must be zero before the first warp
 // asks for one.
 void FunctionLowering::ClearOwnShared() {
-  const FunctionState& state = module_.state(id_);
-  if (!state.named_barriers && !state.tensor_columns) return;
+  const ClearedShared& own = module_.state(id_).cleared;
+  if (!own.any()) return;
   llvm::BasicBlock* clear = NewBlock("clear");
   llvm::BasicBlock* behind = NewBlock("cleared");
   b_.CreateCondBr(b_.CreateICmpEQ(Wave("thread"), I32(0)), clear, behind);
   b_.SetInsertPoint(clear);
-  if (state.named_barriers) {
+  if (own.named_barriers) {
     b_.CreateMemSet(NamedBarriers(), b_.getInt8(0), 256, llvm::MaybeAlign(16));
   }
-  if (state.tensor_columns) {
+  if (own.tensor_columns) {
     b_.CreateAlignedStore(I32(0), TensorColumns(), llvm::Align(4));
   }
   b_.CreateBr(behind);

@@ -544,14 +544,15 @@ struct Reasons {
   bool may_be_large = false;  // by dynamic shared memory
   bool clusters = false;      // of several blocks, which concern it
   bool always_clusters = false;
+  bool tensor = false;  // it uses tensor memory
 
   bool none() const { return !too_large && !may_be_large && !clusters; }
   bool only_form() const { return too_large || always_clusters; }
 };
 
 std::string WhyWindow(const Reasons& reasons, std::uint64_t bytes,
-                      std::uint64_t limit, bool tensor) {
-  if (tensor) {
+                      std::uint64_t limit) {
+  if (reasons.tensor) {
     return "tensor memory lies with shared memory, in device memory";
   }
   return reasons.too_large
@@ -593,6 +594,7 @@ llvm::PreservedAnalyses MoveSharedMemory::run(
     reasons.clusters = (!required || *required != ClusterShape{1, 1, 1}) &&
                        (UsesClusters(*kernel) || (calls && callee_asks));
     reasons.always_clusters = reasons.clusters && required;
+    reasons.tensor = layout.tensor_bytes != 0;
     const std::string name = kernel->getName().str();
     if (layout.own_bytes != 0) (*kernels_)[name].own_bytes = layout.own_bytes;
     if (reasons.none()) continue;
@@ -603,7 +605,7 @@ llvm::PreservedAnalyses MoveSharedMemory::run(
     found.second_form = !reasons.only_form();
     if (reasons.clusters) found.clusters = true;
     llvm::Function* copy = nullptr;
-    if (!wanted && !reasons.clusters && layout.tensor_bytes == 0) {
+    if (!wanted && !reasons.clusters && !reasons.tensor) {
       found.refused = "; --shared-overflow=global puts them into device memory";
     } else if (calls && (callee_touches || (reasons.clusters && callee_asks))) {
       found.refused = ", and functions that it calls use them as well";
@@ -628,8 +630,7 @@ llvm::PreservedAnalyses MoveSharedMemory::run(
     }
     if (!found.refused.empty()) {
       found.refused =
-          WhyWindow(reasons, in_lds, options_.limit, layout.tensor_bytes != 0) +
-          found.refused;
+          WhyWindow(reasons, in_lds, options_.limit) + found.refused;
     }
     (*kernels_)[name] = std::move(found);
   }
