@@ -408,8 +408,13 @@ void CallGraph::InheritFromCallees() {
   for (bool changed = true; changed;) {
     changed = false;
     for (FunctionState& state : states_) {
-      if (state.address_taken) pointed_at.Add(state.cleared);
-      if (state.address_taken && state.may_exit) exits_through_pointers_ = true;
+      // Callers by pointers may have been looked at before.
+      if (state.address_taken) {
+        changed |= pointed_at.Add(state.cleared);
+        if (state.may_exit && !exits_through_pointers_) {
+          exits_through_pointers_ = changed = true;
+        }
+      }
       // A call through a pointer does not know which of the functions it
       // calls: all of them return the flag as soon as one does.
       if (exits_through_pointers_ && !state.may_exit &&

@@ -87,6 +87,14 @@ constexpr Linked kLinked[] = {
      "{ .param .u64 q, w; st.param.u64 [q], 5; call (w), %d1, (q), p;\n"
      "ld.param.u64 %d0, [w]; }",
      8},
+    // A function that another one calls by a pointer, and which stands behind
+    // it, ends the kernel.
+    {{".extern .global .u64 table[1];\n.func g() { .reg .u64 x;\n"
+      "  p: .callprototype _ ();\n"
+      "  ld.global.u64 x, [table]; call x, p; ret; }",
+      ".func f() { exit; }\n.visible .global .u64 table[1] = {f};"},
+     "ld.param.u64 %d7, [out]; st.global.u64 [%d7], 6; call g;",
+     6},
 };
 
 TEST(LanguageExec, LinkedModules) {
