@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "ptxc/lower/services.h"
+#include "ptxc/passes/lanes/lane_progress.h"
 #include "support/demangle.h"
 
 namespace cerberus::ptx {
@@ -326,8 +327,10 @@ constexpr std::size_t kInstructionsToCall = 1000;
 constexpr std::size_t kMostInstructions = 1'000'000'000;
 
 // Whether an instruction takes lanes of a warp together by a mask, or may be
-// what a loop waits with.
-bool MeetsLanes(const InstForm& form) {
+// what a loop waits with: in PTX for `sm`. What is older than lanes that make
+// progress each does not count on it.
+bool MeetsLanes(const InstForm& form, int sm) {
+  if (sm < kFirstIndependent) return false;
   switch (form.opcode()) {
     case Opcode::kShfl:
     case Opcode::kVote:
@@ -359,7 +362,7 @@ void CallGraph::AnalyzeCalls() {
       if (inst.form->opcode() == Opcode::kExit) state.may_exit = true;
       state.cleared.Add({CountsThreads(function, inst),
                          inst.form->opcode() == Opcode::kTcgen05Alloc});
-      state.meets_lanes |= MeetsLanes(*inst.form);
+      state.meets_lanes |= MeetsLanes(*inst.form, modules_[self.module]->sm);
       for (unsigned i = 0; i < inst.num_operands; ++i) {
         const Operand& operand = function.operands[inst.first_operand + i];
         if (is_call && i == 1 && operand.kind != OperandKind::kFunction) {

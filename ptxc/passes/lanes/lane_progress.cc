@@ -665,7 +665,9 @@ llvm::PreservedAnalyses LaneProgress::run(
       yielding.Run(analyses, lanes, &warnings);
     }
   }
-  if (function.getCallingConv() != llvm::CallingConv::AMDGPU_KERNEL) {
+  // Older PTX does not count on it.
+  if (function.getCallingConv() != llvm::CallingConv::AMDGPU_KERNEL &&
+      !options_.reconverge) {
     for (const std::string& place : yielding.waits_for_callers()) {
       warnings.push_back(
           "lanes wait in '" + function.getName().str() +

@@ -402,54 +402,27 @@ bool LaneRegions::Releases(const BasicBlock* block) const {
   });
 }
 
-bool LaneRegions::WritesPlainly(const BasicBlock& block) {
-  return llvm::any_of(block, IsPlainWrite);
-}
-
 std::ptrdiff_t LaneRegions::WaitsIn(const Region& region) const {
   return llvm::count_if(waiting_, [&](const Loop* loop) {
     return region.blocks.contains(loop->getHeader());
   });
 }
 
-// All of the function that may come in front of the loop or behind it, with no
-// barrier of the block between, where all lanes are together.
-LaneRegions::BlockSet LaneRegions::Around(BasicBlock* block,
-                                          bool behind) const {
-  BlockSet around;
-  std::vector<BasicBlock*> work = {block};
-  while (!work.empty()) {
-    BasicBlock* at = work.back();
-    work.pop_back();
-    if (barriers_.contains(at) || !around.insert(at).second) continue;
-    if (behind) {
-      work.insert(work.end(), llvm::succ_begin(at), llvm::succ_end(at));
-    } else {
-      work.insert(work.end(), llvm::pred_begin(at), llvm::pred_end(at));
-    }
+// Puts a block in front of each loop that waits.
+const WaysToWrites& LaneRegions::Ways() {
+  if (ways_) return *ways_;
+  for (Loop* loop : waiting_) {
+    llvm::InsertPreheaderForLoop(loop, &dominators_, &loops_, nullptr,
+                                 /*PreserveLCSSA=*/false);
   }
-  return around;
-}
-
-// Whether lanes that go to `side` at the branch come to `to` before they meet
-// those again that went elsewhere.
-bool LaneRegions::ComesFirst(BasicBlock* branch, BasicBlock* side,
-                             const BasicBlock* to) const {
-  const llvm::DomTreeNode* node = post_dominators_.getNode(branch);
-  const BasicBlock* meet =
-      node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
-  BlockSet seen;
-  std::vector<BasicBlock*> work = {side};
-  while (!work.empty()) {
-    BasicBlock* at = work.back();
-    work.pop_back();
-    if (at == meet || barriers_.contains(at) || !seen.insert(at).second) {
-      continue;
-    }
-    if (at == to) return true;
-    work.insert(work.end(), llvm::succ_begin(at), llvm::succ_end(at));
+  post_dominators_.recalculate(function_);
+  first_ends_.clear();
+  std::vector<BasicBlock*> releases, plain;
+  for (BasicBlock& block : function_) {
+    if (Releases(&block)) releases.push_back(&block);
+    if (llvm::any_of(block, IsPlainWrite)) plain.push_back(&block);
   }
-  return false;
+  return ways_.emplace(function_, post_dominators_, barriers_, releases, plain);
 }
 
 // While some lanes are in the loop, others may be where branches led them that
@@ -457,20 +430,20 @@ bool LaneRegions::ComesFirst(BasicBlock* branch, BasicBlock* side,
 // What of it writes, or comes before such a write, belongs to the region: any
 // other lane's wait can only end by what other warps do.
 LaneRegions::Waiting LaneRegions::Find(Loop& loop) {
-  BasicBlock* first = llvm::InsertPreheaderForLoop(
-      &loop, &dominators_, &loops_, nullptr, /*PreserveLCSSA=*/false);
+  const WaysToWrites& ways = Ways();
+  BasicBlock* first = loop.getLoopPreheader();
   if (!first) return {};
-  post_dominators_.recalculate(function_);
-  first_ends_.clear();
-  const BlockSet in_front = Around(loop.getHeader(), /*behind=*/false);
-  llvm::SetVector<BasicBlock*> held(loop.block_begin(), loop.block_end());
+  const WaysToWrites::Blocks in_front = ways.InFrontOf(loop.getHeader());
+  WaysToWrites::Blocks reached = ways.None();
+  WaysToWrites::Sides from_released;
   bool needed = false;
+  llvm::SetVector<BasicBlock*> held(loop.block_begin(), loop.block_end());
   for (BasicBlock* branch : partings_.branches) {
-    if (!in_front.contains(branch)) continue;
-    std::vector<BasicBlock*> elsewhere;
+    if (!in_front.test(branch->getNumber())) continue;
+    WaysToWrites::Sides elsewhere;
     bool comes = false;
     for (BasicBlock* side : llvm::successors(branch)) {
-      if (ComesFirst(branch, side, loop.getHeader())) {
+      if (ways.ComeFirst(branch, side, loop.getHeader())) {
         comes = true;
       } else {
         elsewhere.push_back(side);
@@ -479,33 +452,22 @@ LaneRegions::Waiting LaneRegions::Find(Loop& loop) {
     if (!comes) continue;
     // What leads to a write, and that. On another way than the loop's, plain
     // ones count as well: much code takes them for flags.
-    std::vector<BasicBlock*> work;
-    BlockSet reached;
-    for (BasicBlock* side : elsewhere) {
-      const BlockSet around = Around(side, /*behind=*/true);
-      reached.insert(around.begin(), around.end());
-      for (BasicBlock& block : function_) {
-        if (!around.contains(&block)) continue;
-        if (Releases(&block) ||
-            (!loop.contains(branch) && WritesPlainly(block) &&
-             ComesFirst(branch, side, &block))) {
-          work.push_back(&block);
-        }
-      }
-    }
-    if (work.empty()) continue;
-    while (!work.empty()) {
-      BasicBlock* block = work.back();
-      work.pop_back();
-      if (!reached.erase(block)) continue;
-      held.insert(block);
-      work.insert(work.end(), llvm::pred_begin(block), llvm::pred_end(block));
-    }
+    const bool released = llvm::any_of(
+        elsewhere, [&](BasicBlock* side) { return ways.LeadToRelease(side); });
+    const WaysToWrites::Blocks* plain =
+        loop.contains(branch) ? nullptr : ways.ToPlain(branch, elsewhere);
+    if (!released && !plain) continue;
+    if (released) llvm::append_range(from_released, elsewhere);
+    if (plain) reached |= *plain;
     needed = true;
     held.insert(branch);
     first = dominators_.findNearestCommonDominator(first, branch);
   }
   if (!needed) return {};
+  reached |= ways.ToReleases(from_released);
+  for (BasicBlock& block : function_) {
+    if (reached.test(block.getNumber())) held.insert(&block);
+  }
   held.remove(first);
   return {true, Smallest(first, held.getArrayRef())};
 }

@@ -34,6 +34,7 @@
 #include "ptxc/passes/lanes/join_rows.h"
 #include "ptxc/passes/lanes/joins.h"
 #include "ptxc/passes/lanes/partings.h"
+#include "ptxc/passes/lanes/ways_to_writes.h"
 
 namespace cerberus::ptx {
 
@@ -162,10 +163,7 @@ class LaneRegions {
   const llvm::BasicBlock* MeetingOf(llvm::BasicBlock* branch) const;
   void AddExchanges(const JoinRows::Flow& flow, Region* region) const;
   bool Releases(const llvm::BasicBlock* block) const;
-  static bool WritesPlainly(const llvm::BasicBlock& block);
-  BlockSet Around(llvm::BasicBlock* block, bool behind) const;
-  bool ComesFirst(llvm::BasicBlock* branch, llvm::BasicBlock* side,
-                  const llvm::BasicBlock* to) const;
+  const WaysToWrites& Ways();
   std::ptrdiff_t WaitsIn(const Region& region) const;
   // Where the loops begin that yield: those in which lanes wait, and those
   // around them, of which lanes may be in different iterations.
@@ -187,6 +185,7 @@ class LaneRegions {
   BlockSet barriers_;  // blocks with one
   mutable llvm::DenseMap<const llvm::BasicBlock*, llvm::BasicBlock*>
       first_ends_;
+  std::optional<WaysToWrites> ways_;
 };
 
 }  // namespace cerberus::ptx

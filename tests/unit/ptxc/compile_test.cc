@@ -314,6 +314,28 @@ TEST(Compile, LargeFunctionsCalledTwiceStayFunctions) {
   EXPECT_FALSE(calls(500, 50));
 }
 
+// In which lanes may wait for each other is seen where it is copied to; older
+// PTX does not let them.
+TEST(Compile, OlderPtxCallsWhatMeetsLanes) {
+  const auto calls = [](const std::string& target) {
+    std::string text = ".version 7.8\n.target " + target +
+                       "\n.address_size 64\n.func f(.reg .b64 %to)\n{\n"
+                       "  .reg .b32 %r<2>;\n";
+    for (int i = 0; i < 1500; ++i) {
+      text += "  atom.global.add.u32 %r1, [%to], " + std::to_string(i) + ";\n";
+    }
+    text +=
+        "  ret;\n}\n.entry k(.param .u64 p)\n{\n  .reg .b64 %rd1;\n"
+        "  ld.param.u64 %rd1, [p];\n";
+    for (int i = 0; i < 8; ++i) text += "  call f, (%rd1);\n";
+    const Compiled out = Compile(text + "  ret;\n}\n", CERBERUS_PTXC_EMIT_ASM);
+    EXPECT_EQ(out.status, CERBERUS_PTXC_OK);
+    return out.output.find("s_swappc_b64") != std::string::npos;
+  };
+  EXPECT_TRUE(calls("sm_60"));
+  EXPECT_FALSE(calls("sm_70"));
+}
+
 // `first` is copied into `second` then, which is as large as that.
 TEST(Compile, WhatIsCopiedIntoAFunctionCounts) {
   std::string first = ".func (.reg .b32 %out) first(.reg .b32 %r)\n{\n";
