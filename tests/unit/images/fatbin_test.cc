@@ -202,6 +202,9 @@ TEST(Fatbin, ListsKernelsOfPtx) {
               ElementsAre("yes"));
   EXPECT_THAT(names_in(".file 1 \".entry no\"\n.weak .entry $y_1()"),
               ElementsAre("$y_1"));
+  EXPECT_THAT(names_in(".entry a(.param .u64 p);\n.entry b();\n"
+                       ".entry a(.param .u64 p)\n{\nret;\n}"),
+              ElementsAre("a", "b"));
   EXPECT_THAT(names_in(".func f(){}.entryx g"), ElementsAre());
   EXPECT_THAT(names_in(".entry"), ElementsAre());
   EXPECT_THAT(names_in("/* open .entry no"), ElementsAre());
