@@ -6,6 +6,7 @@ if(NOT LLVM_VERSION_MAJOR EQUAL 22)
 endif()
 # Code for GPUs that is compiled when Cerberus is built.
 find_program(CERBERUS_CLANG NAMES clang-22 REQUIRED)
+find_program(CERBERUS_NM NAMES llvm-nm-22 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 # LLVM's archives name the shared one.

@@ -6,17 +6,21 @@
 
 #include <string>
 
+#include "formats/library_version.h"
+
 namespace cerberus::libraries {
 
-// The function of that name in the file; null if it exports none. It has the
-// file's base version, which fits all that a program's link may ask for, and
-// which dlvsym does not look for.
+// The function of that name in the file; null if it exports none. It is the
+// same under the version of NVIDIA's library, which is the file's name, under
+// that which converted files ask for, and under none.
 inline void* ExportedBy(void* library, const std::string& file,
                         const char* name) {
   void* const found = dlsym(library, name);
-  Dl_info info = {};
-  if (found == nullptr || dladdr(found, &info) == 0) return nullptr;
-  return std::string(info.dli_fname).ends_with(file) ? found : nullptr;
+  const std::string own(formats::kOwnLibraryVersion);
+  for (const std::string& version : {file, own}) {
+    if (dlvsym(library, name, version.c_str()) != found) return nullptr;
+  }
+  return found;
 }
 
 }  // namespace cerberus::libraries
