@@ -101,14 +101,23 @@ const std::vector<Row>& CusparseLt() {
   };
   return rows;
 }
-#define LIBRARY_ANSWERED(name) {#name, true},
-#define LIBRARY_REFUSED(name) {#name, false},
+#define NVJPEG_ANSWERED(name) {#name, true},
 const std::vector<Row>& Nvjpeg() {
   static const std::vector<Row> rows = {
-#include "libraries/refusing/nvjpeg.def"
+#include "libraries/nvjpeg/nvjpeg.def"
   };
   return rows;
 }
+#define CUFILE_ANSWERED(name) {#name, true},
+#define CUFILE_REFUSED(name) {#name, false},
+const std::vector<Row>& Cufile() {
+  static const std::vector<Row> rows = {
+#include "libraries/cufile/cufile.def"
+  };
+  return rows;
+}
+#define LIBRARY_ANSWERED(name) {#name, true},
+#define LIBRARY_REFUSED(name) {#name, false},
 const std::vector<Row>& Cupti() {
   static const std::vector<Row> rows = {
 #include "libraries/refusing/cupti.def"
@@ -210,7 +219,11 @@ int main() {
   const char* const refuses =
       "It is there so that programs start, and choose another path.";
   Print("cuSPARSELt", "`libcusparseLt.so.0`", "None is refused.", CusparseLt());
-  Print("nvJPEG", "`libnvjpeg.so.12`, `.13`", refuses, Nvjpeg());
+  Print("nvJPEG", "`libnvjpeg.so.12`, `.13`", "None is refused.", Nvjpeg());
+  Print("cuFile", "`libcufile.so.0`",
+        "Refused are statistics and topologies of NVIDIA's devices, and what "
+        "its own driver calls.",
+        Cufile());
   Print("CUPTI", "`libcupti.so.11.8`, `.12`, `.13`", refuses, Cupti());
   Print("cuDNN", "`libcudnn.so.8`, `.9`, and their parts",
         "Refused are multi-head attention before graphs, fused operations, "

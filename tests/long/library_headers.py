@@ -46,7 +46,8 @@ LIBRARIES = {
     "cudnn": ("cudnn", "cudnn", [["cudnn.h"]]),
     "nccl": ("nccl", "p?nccl", [["nccl.h"]]),
     "cusparseLt": ("cusparselt", "cusparseLt", [["cusparseLt.h"]]),
-    "nvjpeg": ("refusing", "nvjpeg", [["nvjpeg.h"]]),
+    "nvjpeg": ("nvjpeg", "nvjpeg", [["nvjpeg.h"]]),
+    "cufile": ("cufile", "cuFile", [["cufile.h"]]),
     "cupti": ("refusing", "cupti", [["cupti.h"]]),
 }
 # Library, what follows .so, wheel: of each soname the last, and of those that
@@ -77,9 +78,13 @@ WHEELS = [
     ("cusparseLt", "0", "nvidia-cusparselt-cu13==0.10.0"),
     ("nvjpeg", "12", "nvidia-nvjpeg-cu12==12.4.0.76"),
     ("nvjpeg", "13", "nvidia-nvjpeg==13.3.2.43"),
+    ("cufile", "0", "nvidia-cufile-cu12==1.14.1.1"),
+    ("cufile", "0", "nvidia-cufile==1.20.0.107"),
     ("cupti", "12", "nvidia-cuda-cupti-cu12==12.9.79"),
     ("cupti", "13", "nvidia-cuda-cupti==13.5.25"),
 ]
+# Of which the header makes another's name.
+RENAMED = {"cuFileDriverClose"}
 # Entries for NVTX, where its variable names CUPTI's file.
 NOT_OURS = {"InitializeInjectionNvtx", "InitializeInjectionNvtx2",
             "InitializeInjectionNvtxExtension"}
@@ -287,7 +292,7 @@ def check(args, name, major, wheel, work):
                    if os.path.exists(os.path.join(headers_at, h))]
         # Some that CUDA 11's declare NVIDIA's library does not have either.
         names = [f for f in declared(headers, prefix, include)
-                 if f in symbols[file]]
+                 if f in symbols[file] and f not in RENAMED]
         count += len(names)
         wrong += check_headers(work, include, headers, names, link)
         wrong += check_signatures(work, include, headers, names, ours)

@@ -13,9 +13,6 @@ namespace {
 
 #define LIBRARY_ANSWERED(name)
 #define LIBRARY_REFUSED(name) #name,
-const std::vector<const char*> kNvjpeg = {
-#include "libraries/refusing/nvjpeg.def"
-};
 const std::vector<const char*> kCupti = {
 #include "libraries/refusing/cupti.def"
 };
@@ -54,19 +51,6 @@ void ExpectRefusals(const Library& library,
   for (const char* name : names) {
     void* const out = nullptr;
     EXPECT_EQ(library.Call(name, out, 0, out), status) << name;
-  }
-}
-
-TEST(Refusing, Nvjpeg) {
-  for (const int major : {12, 13}) {
-    const Library library("libnvjpeg.so." + std::to_string(major));
-    ExpectRefusals(library, kNvjpeg, 9);
-    for (const char* name : {"nvjpegGetProperty", "nvjpegGetCudartProperty"}) {
-      int part = 0;
-      EXPECT_EQ(library.Call(name, 0, &part), 0);
-      EXPECT_EQ(part, major);
-      EXPECT_EQ(library.Call(name, 3, &part), 2);
-    }
   }
 }
 
