@@ -18,7 +18,7 @@ struct Row {
   bool refuses = false;
 };
 // Counterparts by ROCm's own list of libraries. Not here: cudart, nvrtc and
-// nvJitLink, which need no GPU code, and curand, whose kernels are PTX too.
+// nvJitLink, which need no GPU code, curand and NPP, whose kernels are PTX too.
 constexpr Row kRows[] = {
     {"libcublas", "hipBLAS or rocBLAS"},
     {"libcublasLt", "hipBLASLt"},
@@ -38,6 +38,7 @@ constexpr Row kRows[] = {
     {"libcudnn_ops", "MIOpen"},
     {"libcudnn_ops_infer", "MIOpen"},
     {"libcudnn_ops_train", "MIOpen"},
+    {"libcufile", "hipFile"},
     {"libcufft", "hipFFT or rocFFT"},
     {"libcufftw", "hipFFT"},
     {"libcusolver", "hipSOLVER or rocSOLVER"},
@@ -47,27 +48,18 @@ constexpr Row kRows[] = {
     {"libcutensor", "hipTensor"},
     {"libnccl", "RCCL"},
     {"libnvinfer", "MIGraphX"},
-    {"libnvjpeg", "rocJPEG", true},
+    {"libnvjpeg", "rocJPEG"},
     {"libnvcuvid", "rocDecode"},
     {"libcupti", "ROCprofiler-SDK", true},
-    {"libnppc", "RPP"},
-    {"libnppial", "RPP"},
-    {"libnppicc", "RPP"},
-    {"libnppidei", "RPP"},
-    {"libnppif", "RPP"},
-    {"libnppig", "RPP"},
-    {"libnppim", "RPP"},
-    {"libnppist", "RPP"},
-    {"libnppisu", "RPP"},
-    {"libnppitc", "RPP"},
-    {"libnpps", "RPP"},
 };
 
 // Of NVIDIA as well, and nothing that has to be converted: they hold no
 // kernels, or the driver stub compiles the PTX that they hold.
 constexpr std::string_view kOthers[] = {
-    "libcuda",      "libcudart",    "libcurand", "libnvrtc",
-    "libnvJitLink", "libnvidia-ml", "libcufile", "libnvToolsExt"};
+    "libcuda",      "libcudart",    "libcurand",    "libnppc",  "libnppial",
+    "libnppicc",    "libnppidei",   "libnppif",     "libnppig", "libnppim",
+    "libnppist",    "libnppisu",    "libnppitc",    "libnpps",  "libnvrtc",
+    "libnvJitLink", "libnvidia-ml", "libnvToolsExt"};
 
 std::string_view StemOf(std::string_view needed) {
   const std::string_view file = needed.substr(needed.rfind('/') + 1);

@@ -20,6 +20,12 @@ int main() {
   void* callback = data;
   EXPECT(cufftXtSetCallback(plan, &callback, CUFFT_CB_LD_REAL, nullptr) !=
          CUFFT_SUCCESS);
+  // Nor as code for the linker, before the plan is made.
+  cufftHandle linked;
+  CALL(cufftCreate(&linked));
+  EXPECT(cufftXtSetJITCallback(linked, "callback", data, 16, CUFFT_CB_LD_REAL,
+                               nullptr) != CUFFT_SUCCESS);
+  CALL(cufftDestroy(linked));
   CALL(cufftExecR2C(plan, data, reinterpret_cast<cufftComplex*>(data)));
   CHECK(cudaDeviceSynchronize());
   const auto whole = Transform(Wide(image), {kY, kX}, -1);

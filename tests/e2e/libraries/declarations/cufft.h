@@ -60,6 +60,8 @@ cufftResult cufftXtMakePlanMany(cufftHandle, int, long long*, long long*,
                                 long long, long long, cudaDataType, long long*,
                                 long long, long long, cudaDataType, long long,
                                 std::size_t*, cudaDataType);
+cufftResult cufftXtSetJITCallback(cufftHandle, const char*, const void*, size_t,
+                                  cufftXtCallbackType, void**);
 cufftResult cufftXtSetCallback(cufftHandle, void**, cufftXtCallbackType,
                                void**);
 }
