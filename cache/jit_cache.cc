@@ -38,8 +38,10 @@ struct EntryHeader {
 };
 constexpr char kMagic[] = "CERBJIT1";
 
+// A program with rights that whoever starts it has not (set-user-ID) has no
+// cache: they would say what is in it, and where it writes.
 std::string Environment(const char* name) {
-  const char* text = std::getenv(name);
+  const char* text = secure_getenv(name);
   return text != nullptr ? text : "";
 }
 

@@ -76,7 +76,7 @@ EmulatorTargets::~EmulatorTargets() {
 }
 
 bool LoadEmulator(std::string* why) {
-  const char* named = std::getenv("CERBERUS_EMULATOR");
+  const char* named = secure_getenv("CERBERUS_EMULATOR");
   std::string path = named != nullptr ? named : "";
   if (path.empty()) path = OwnFolder() + "/emulator/libamdhip64.so.7";
   return LoadHip(path, HipBinding::kLazy, why);

@@ -21,8 +21,12 @@ constexpr std::string_view kTriplePrefix = "amdgcn-amd-amdhsa--";
 constexpr std::string_view kArchPlaceholder = "@GFXARCH@";
 #ifdef _WIN32
 constexpr char kListSeparator = ';';
+const auto GetVariable = std::getenv;
 #else
 constexpr char kListSeparator = ':';
+// Whoever starts a program with rights that he has not (set-user-ID) does not
+// say which code it runs.
+const auto GetVariable = secure_getenv;
 #endif
 
 // LLVM has two features in target ids; more than this is not one of AMD's.
@@ -39,7 +43,7 @@ std::vector<std::string> Split(std::string_view text, char separator) {
 }
 
 std::string_view Environment(const char* name) {
-  const char* value = std::getenv(name);
+  const char* value = GetVariable(name);
   return value == nullptr ? std::string_view() : value;
 }
 

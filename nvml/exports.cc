@@ -133,7 +133,7 @@ bool TryNvidia(const char* path) {
 }  // namespace
 
 bool HandOverToNvidia() {
-  if (const char* path = std::getenv("CERBERUS_NVIDIA_NVML")) {
+  if (const char* path = secure_getenv("CERBERUS_NVIDIA_NVML")) {
     TryNvidia(path);
   } else {
     for (const char* folder : kNvidiaFolders) {

@@ -55,7 +55,7 @@ enum : unsigned { kCurrent = 0, kCritical = 5, kEmergency = 7 };
 
 bool Open() {
   void* library = nullptr;
-  if (const char* path = std::getenv("CERBERUS_ROCM_SMI")) {
+  if (const char* path = secure_getenv("CERBERUS_ROCM_SMI")) {
     if (*path == '\0') return false;
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   } else {

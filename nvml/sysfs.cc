@@ -26,7 +26,7 @@ constexpr char kKfd[] = "/sys/class/kfd/kfd";
 constexpr unsigned kFirstRenderMinor = 128;
 
 std::string Root() {
-  const char* root = std::getenv("CERBERUS_NVML_ROOT");
+  const char* root = secure_getenv("CERBERUS_NVML_ROOT");
   return root != nullptr ? root : "";
 }
 

@@ -82,7 +82,7 @@ std::vector<std::string> Device::Targets() {
 DeviceOptions DeviceOptions::FromEnvironment() {
   DeviceOptions o;
   const auto get = [](const char* name) -> std::string {
-    const char* v = std::getenv(name);
+    const char* v = secure_getenv(name);  // of which one names a file
     return v == nullptr ? "" : v;
   };
   o.threads = static_cast<unsigned>(

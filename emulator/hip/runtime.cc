@@ -445,7 +445,7 @@ namespace {
 // Only where the core has something to write at its end: waiting for kernels
 // at exit is not what a program expects.
 __attribute__((destructor)) void AtUnload() {
-  const char* stats = std::getenv("CERBERUS_EMU_STATS");
+  const char* stats = secure_getenv("CERBERUS_EMU_STATS");
   if (stats != nullptr && *stats != '\0') {
     cerberus::emulator::hip::Runtime::Get().Shutdown();
   }

@@ -157,7 +157,7 @@ namespace {
 // The core writes its counters when it ends.
 __attribute__((destructor)) void AtUnload() {
   using cerberus::emulator::hsa::Runtime;
-  const char* stats = std::getenv("CERBERUS_EMU_STATS");
+  const char* stats = secure_getenv("CERBERUS_EMU_STATS");
   if (stats == nullptr || *stats == '\0') return;
   if (cerberus::emulator::hsa::made == nullptr) return;
   if (cerberus::emulator::hsa::is_copy) return;  // the other's to write

@@ -10,7 +10,7 @@ namespace {
 
 void* Library() {
   static void* const library = []() -> void* {
-    if (const char* path = std::getenv("CERBERUS_BLAS")) {
+    if (const char* path = secure_getenv("CERBERUS_BLAS")) {
       return *path == '\0' ? nullptr : dlopen(path, RTLD_NOW | RTLD_LOCAL);
     }
     for (const char* name : {"libopenblas.so.0", "libblas.so.3"}) {

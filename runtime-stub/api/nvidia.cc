@@ -70,7 +70,7 @@ bool TryDriver(const char* path, std::string* message) {
 
 bool HandOverToNvidia(std::string* message) {
   bool found = false;
-  if (const char* path = std::getenv("CERBERUS_NVIDIA_DRIVER");
+  if (const char* path = secure_getenv("CERBERUS_NVIDIA_DRIVER");
       path != nullptr && *path != '\0') {
     found = TryDriver(path, message);
   } else {

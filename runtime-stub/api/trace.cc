@@ -32,7 +32,7 @@ std::uint64_t Nanoseconds() {
 // threads, and processes forked from this one, do not mix their lines and a
 // crash loses nothing. The list stays open at its end, as the format allows.
 int OpenFile() {
-  const char* path = std::getenv("CERBERUS_TRACE");
+  const char* path = secure_getenv("CERBERUS_TRACE");
   if (path == nullptr || *path == '\0') return -1;
   const int file =
       open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);

@@ -1,5 +1,6 @@
 #include "runtime-stub/module/jit_fallback.h"
 
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -83,20 +84,22 @@ bool IsExecutable(const std::string& path) {
          access(path.c_str(), X_OK) == 0;
 }
 
-// A path, or "cerberus-jit" to be looked for on PATH.
+// A path, or "cerberus-jit" to be looked for on PATH, but not by a program with
+// rights that whoever sets PATH has not.
 std::string CompilerPath() {
-  if (const char* path = std::getenv("CERBERUS_JIT");
+  if (const char* path = secure_getenv("CERBERUS_JIT");
       path != nullptr && *path != '\0') {
     return path;
   }
   // lib/cerberus/libcuda.so.1 → bin/cerberus-jit; with a lib folder of two
   // names (lib/x86_64-linux-gnu/cerberus) one folder further up.
+  std::string path;
   for (const char* up :
        {"/../../bin/cerberus-jit", "/../../../bin/cerberus-jit"}) {
-    const std::string path = OwnFolder() + up;
+    path = OwnFolder() + up;
     if (IsExecutable(path)) return path;
   }
-  return "cerberus-jit";
+  return getauxval(AT_SECURE) != 0 ? path : "cerberus-jit";
 }
 
 // Tells one build of the compiler from another of the same version: size and
