@@ -6,6 +6,8 @@
 
 #include <cstdlib>
 
+#include "cli/printable.h"
+
 namespace cerberus::cli {
 namespace {
 
@@ -49,10 +51,11 @@ void LinePrinter::Status(const std::string& text) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (terminal_) {
     // "\033[K" erases what a longer line before left behind.
-    fmt::print(file_, "\r{}\033[K", Elide(text, TerminalWidth(file_)));
+    fmt::print(file_, "\r{}\033[K",
+               Elide(Printable(text), TerminalWidth(file_)));
     status_shown_ = true;
   } else {
-    fmt::print(file_, "{}\n", text);
+    fmt::print(file_, "{}\n", Printable(text));
   }
   std::fflush(file_);
 }

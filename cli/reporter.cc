@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "cli/printable.h"
+
 namespace cerberus::cli {
 namespace {
 
@@ -24,20 +26,6 @@ const char* SeverityColor(Severity severity) {
     case Severity::kNote: return "1;36";
   }
   return "0";
-}
-
-// A file name may hold anything; a message stays one line and sends no
-// escape codes to the terminal.
-std::string Printable(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out;
 }
 
 constexpr std::size_t kShownOfAlike = 3;

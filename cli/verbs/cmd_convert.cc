@@ -13,6 +13,7 @@
 #include "cli/json.h"
 #include "cli/options.h"
 #include "cli/paths.h"
+#include "cli/printable.h"
 #include "cli/report/report_option.h"
 #include "cli/scale/ninja_graph.h"
 #include "cli/verb.h"
@@ -193,7 +194,7 @@ class ConvertVerb : public Verb {
       if (!reporter.quiet()) PrintSteps(ninja_, steps_);
     } else if (done && options_.dry_run) {
       for (const std::string& line : conversion->DescribeModules()) {
-        fmt::print("{}\n", line);
+        PrintLine("{}", line);
       }
       fmt::print("{}", conversion->PlanText());
     } else if (done && !reporter.quiet()) {
@@ -232,25 +233,23 @@ class ConvertVerb : public Verb {
   }
 
   void PrintSummary(const ConversionSummary& s) const {
-    fmt::print("{}: {} fatbin{}, {} module{} -> {} code object{} for {}\n",
-               options_.output, s.fatbins, s.fatbins == 1 ? "" : "s", s.modules,
-               s.modules == 1 ? "" : "s", s.code_objects,
-               s.code_objects == 1 ? "" : "s",
-               fmt::join(options_.arches, ", "));
-    fmt::print("  kernels converted  {} / {}\n", s.kernels_converted,
-               s.kernels);
+    PrintLine("{}: {} fatbin{}, {} module{} -> {} code object{} for {}",
+              options_.output, s.fatbins, s.fatbins == 1 ? "" : "s", s.modules,
+              s.modules == 1 ? "" : "s", s.code_objects,
+              s.code_objects == 1 ? "" : "s", fmt::join(options_.arches, ", "));
+    PrintLine("  kernels converted  {} / {}", s.kernels_converted, s.kernels);
     if (s.forms != 0) {
-      fmt::print("  further forms      {}\n", s.forms);
+      PrintLine("  further forms      {}", s.forms);
     }
     if (s.findings.SpillingCount() != 0) {
-      fmt::print("  spill registers    {}\n", s.findings.SpillingCount());
+      PrintLine("  spill registers    {}", s.findings.SpillingCount());
     }
     for (const auto& [reason, count] : s.left_out) {
-      fmt::print("  left out           {} x {}\n", count, reason);
+      PrintLine("  left out           {} x {}", count, reason);
     }
-    fmt::print("  bytes in, out      {}, {} + {} in archives\n", s.bytes_in,
-               s.bytes_out, s.archive_bytes);
-    fmt::print("  seconds            {:.2f}\n", Seconds());
+    PrintLine("  bytes in, out      {}, {} + {} in archives", s.bytes_in,
+              s.bytes_out, s.archive_bytes);
+    PrintLine("  seconds            {:.2f}", Seconds());
   }
 
   template <typename Steps>

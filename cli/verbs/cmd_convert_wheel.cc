@@ -14,6 +14,7 @@
 #include "cli/json.h"
 #include "cli/options.h"
 #include "cli/packages/wheel_conversion.h"
+#include "cli/printable.h"
 #include "cli/progress.h"
 #include "cli/report/report_option.h"
 #include "cli/scale/ninja_graph.h"
@@ -140,7 +141,7 @@ class ConvertWheelVerb : public Verb {
       if (!reporter.quiet()) PrintSteps(ninja_, steps_);
     } else if (done && options_.conversion.dry_run) {
       for (const std::string& line : conversion->Describe()) {
-        fmt::print("{}\n", line);
+        PrintLine("{}", line);
       }
     } else if (done && !reporter.quiet()) {
       PrintSummary(conversion->summary());
@@ -182,29 +183,29 @@ class ConvertWheelVerb : public Verb {
 
   void PrintSummary(const WheelSummary& s) const {
     const ConversionSummary& all = s.libraries;
-    fmt::print("{}: {} librar{}, {} module{} -> {} code object{} for {}\n",
-               options_.input, s.converted.size(),
-               s.converted.size() == 1 ? "y" : "ies", all.modules,
-               all.modules == 1 ? "" : "s", all.code_objects,
-               all.code_objects == 1 ? "" : "s",
-               fmt::join(options_.conversion.arches, ", "));
-    fmt::print("  kernels converted  {} / {}\n", all.kernels_converted,
-               all.kernels);
+    PrintLine("{}: {} librar{}, {} module{} -> {} code object{} for {}",
+              options_.input, s.converted.size(),
+              s.converted.size() == 1 ? "y" : "ies", all.modules,
+              all.modules == 1 ? "" : "s", all.code_objects,
+              all.code_objects == 1 ? "" : "s",
+              fmt::join(options_.conversion.arches, ", "));
+    PrintLine("  kernels converted  {} / {}", all.kernels_converted,
+              all.kernels);
     for (const auto& [reason, count] : all.left_out) {
-      fmt::print("  left out           {} x {}\n", count, reason);
+      PrintLine("  left out           {} x {}", count, reason);
     }
     for (const auto& [path, why] : s.unconverted) {
-      fmt::print("  left as it is      {}: {}\n", path, why);
+      PrintLine("  left as it is      {}: {}", path, why);
     }
     for (const std::string& requirement : s.replaced) {
-      fmt::print("  answered           {}\n", requirement);
+      PrintLine("  answered           {}", requirement);
     }
     for (const auto& [path, size] : s.wheels) {
-      fmt::print("  {}, {}\n", path, SizeText(size));
+      PrintLine("  {}, {}", path, SizeText(size));
     }
-    fmt::print("  seconds            {:.2f}\n", Seconds());
-    fmt::print("  pip install --find-links {} '{}'\n", options_.folder,
-               s.requirement);
+    PrintLine("  seconds            {:.2f}", Seconds());
+    PrintLine("  pip install --find-links {} '{}'", options_.folder,
+              s.requirement);
   }
 
   std::string ToJson(const Reporter& reporter,

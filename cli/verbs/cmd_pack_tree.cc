@@ -15,6 +15,7 @@
 #include "cli/options.h"
 #include "cli/packages/tree_packing.h"
 #include "cli/paths.h"
+#include "cli/printable.h"
 #include "cli/process.h"
 #include "cli/progress.h"
 #include "cli/report/report_option.h"
@@ -237,69 +238,69 @@ class PackTreeVerb : public Verb {
   void PrintPlan(const TreePacking& packing) const {
     const TreeSummary& s = packing.summary();
     for (const std::string& line : packing.Describe()) {
-      fmt::print("{}\n", line);
+      PrintLine("{}", line);
     }
-    fmt::print("{}: {} to convert, {} of PTX to compile\n", options_.output,
-               Plural(s.converted.size(), "file", "files"),
-               SizeText(s.ptx_bytes));
-    fmt::print("  to split           {}, {} of device code\n",
-               Plural(s.split.size(), "file", "files"), SizeText(s.hip_bytes));
-    fmt::print("  to copy            {}, {}\n",
-               Plural(s.copied.files, "file", "files"),
-               SizeText(s.copied.bytes));
+    PrintLine("{}: {} to convert, {} of PTX to compile", options_.output,
+              Plural(s.converted.size(), "file", "files"),
+              SizeText(s.ptx_bytes));
+    PrintLine("  to split           {}, {} of device code",
+              Plural(s.split.size(), "file", "files"), SizeText(s.hip_bytes));
+    PrintLine("  to copy            {}, {}",
+              Plural(s.copied.files, "file", "files"),
+              SizeText(s.copied.bytes));
     PrintCommon(s);
-    fmt::print("  about              {}\n",
-               DurationText(std::chrono::seconds(
-                   static_cast<std::int64_t>(SecondsExpected(s)))));
+    PrintLine("  about              {}",
+              DurationText(std::chrono::seconds(
+                  static_cast<std::int64_t>(SecondsExpected(s)))));
   }
 
   void PrintSummary(const TreeSummary& s) const {
     const ConversionSummary& cuda = s.cuda;
-    fmt::print("{}: {} converted, {} split, {} copied\n", options_.output,
-               Plural(s.converted.size(), "file", "files"), s.split.size(),
-               s.copied.files);
+    PrintLine("{}: {} converted, {} split, {} copied", options_.output,
+              Plural(s.converted.size(), "file", "files"), s.split.size(),
+              s.copied.files);
     if (cuda.kernels != 0) {
-      fmt::print("  kernels converted  {} / {}, in {} for {}\n",
-                 cuda.kernels_converted, cuda.kernels,
-                 Plural(cuda.code_objects, "code object", "code objects"),
-                 fmt::join(options_.conversion.arches, ", "));
+      PrintLine("  kernels converted  {} / {}, in {} for {}",
+                cuda.kernels_converted, cuda.kernels,
+                Plural(cuda.code_objects, "code object", "code objects"),
+                fmt::join(options_.conversion.arches, ", "));
     }
     if (cuda.found != 0) {
-      fmt::print("  not compiled twice {}\n",
-                 Plural(cuda.found, "code object", "code objects"));
+      PrintLine("  not compiled twice {}",
+                Plural(cuda.found, "code object", "code objects"));
     }
     for (const auto& [reason, count] : cuda.left_out) {
-      fmt::print("  left out           {} x {}\n", count, reason);
+      PrintLine("  left out           {} x {}", count, reason);
     }
     if (s.hip.total() != 0) {
-      fmt::print("  code objects split {}\n", s.hip.total());
+      PrintLine("  code objects split {}", s.hip.total());
     }
     PrintCommon(s);
     for (const auto& [path, size] : s.archives) {
-      fmt::print("  {}, {}\n", path, SizeText(size));
+      PrintLine("  {}, {}", path, SizeText(size));
     }
-    fmt::print("  seconds            {:.2f}\n", Seconds());
+    PrintLine("  seconds            {:.2f}", Seconds());
   }
 
   static void PrintCommon(const TreeSummary& s) {
     for (const auto& [target, count] : s.hip.left_out) {
-      fmt::print("  not asked for      {} x {}\n", count, target);
+      PrintLine("  not asked for      {} x {}", count, target);
     }
     for (const auto& [part, amount] : s.databases) {
-      fmt::print("  kernel databases   {} for {}, {}\n",
-                 Plural(amount.files, "file", "files"), part,
-                 SizeText(amount.bytes));
+      PrintLine("  kernel databases   {} for {}, {}",
+                Plural(amount.files, "file", "files"), part,
+                SizeText(amount.bytes));
     }
     if (s.not_asked_for.files != 0) {
-      fmt::print("  not asked for      {} of kernel databases, {}\n",
-                 Plural(s.not_asked_for.files, "file", "files"),
-                 SizeText(s.not_asked_for.bytes));
+      PrintLine("  not asked for      {} of kernel databases, {}",
+                Plural(s.not_asked_for.files, "file", "files"),
+                SizeText(s.not_asked_for.bytes));
     }
     for (const auto& [path, why] : s.unconverted) {
-      fmt::print("  left as it is      {}: {}\n", path, why);
+      PrintLine("  left as it is      {}: {}", path, why);
     }
     for (const auto& [path, why] : s.left_out) {
-      fmt::print("  left out           {}: {}\n", path, why);
+      PrintLine("  left out           {}: {}", path, why);
     }
   }
 

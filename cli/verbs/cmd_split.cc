@@ -15,6 +15,7 @@
 #include "cli/json.h"
 #include "cli/options.h"
 #include "cli/paths.h"
+#include "cli/printable.h"
 #include "cli/process.h"
 #include "cli/report/report_option.h"
 #include "cli/verb.h"
@@ -165,18 +166,18 @@ class SplitVerb : public Verb {
 
   void PrintSummary() const {
     const SplittingSummary& s = splitting_->summary();
-    fmt::print(
+    PrintLine(
         "{}: {} image{}, {} wrapper{} -> {} code object{} for {} "
-        "target{}\n",
+        "target{}",
         output_, s.images, s.images == 1 ? "" : "s", s.wrappers,
         s.wrappers == 1 ? "" : "s", s.total(), s.total() == 1 ? "" : "s",
         s.code_objects.size(), s.code_objects.size() == 1 ? "" : "s");
     for (const auto& [target, count] : s.left_out) {
-      fmt::print("  left out           {} x {}\n", count, target);
+      PrintLine("  left out           {} x {}", count, target);
     }
-    fmt::print("  bytes in, out      {}, {} + {} in archives\n", s.bytes_in,
-               s.bytes_out, archive_bytes_);
-    fmt::print("  seconds            {:.2f}\n", Seconds());
+    PrintLine("  bytes in, out      {}, {} + {} in archives", s.bytes_in,
+              s.bytes_out, archive_bytes_);
+    PrintLine("  seconds            {:.2f}", Seconds());
   }
 
   void PrintJson(const Reporter& reporter, int code) const {

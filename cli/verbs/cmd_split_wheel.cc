@@ -12,6 +12,7 @@
 #include "cli/json.h"
 #include "cli/options.h"
 #include "cli/packages/wheel_splitting.h"
+#include "cli/printable.h"
 #include "cli/process.h"
 #include "cli/progress.h"
 #include "cli/report/report_option.h"
@@ -113,7 +114,7 @@ class SplitWheelVerb : public Verb {
       PrintJson(reporter, done ? splitting : nullptr, code);
     } else if (done && options_.dry_run) {
       for (const std::string& line : splitting->Describe()) {
-        fmt::print("{}\n", line);
+        PrintLine("{}", line);
       }
     } else if (done && !reporter.quiet()) {
       PrintSummary(splitting->summary());
@@ -154,31 +155,30 @@ class SplitWheelVerb : public Verb {
   }
 
   void PrintSummary(const WheelSplittingSummary& s) const {
-    fmt::print("{}: {} librar{} split, {} code object{} for {} target{}\n",
-               options_.input, s.split.size(),
-               s.split.size() == 1 ? "y" : "ies", s.libraries.total(),
-               s.libraries.total() == 1 ? "" : "s",
-               s.libraries.code_objects.size(),
-               s.libraries.code_objects.size() == 1 ? "" : "s");
+    PrintLine("{}: {} librar{} split, {} code object{} for {} target{}",
+              options_.input, s.split.size(), s.split.size() == 1 ? "y" : "ies",
+              s.libraries.total(), s.libraries.total() == 1 ? "" : "s",
+              s.libraries.code_objects.size(),
+              s.libraries.code_objects.size() == 1 ? "" : "s");
     for (const auto& [target, count] : s.libraries.left_out) {
-      fmt::print("  not asked for      {} x {}\n", count, target);
+      PrintLine("  not asked for      {} x {}", count, target);
     }
     if (s.database_files != 0) {
-      fmt::print("  kernel databases   {} files\n", s.database_files);
+      PrintLine("  kernel databases   {} files", s.database_files);
     }
     if (s.not_asked_for != 0) {
-      fmt::print("  not asked for      {} files of kernel databases\n",
-                 s.not_asked_for);
+      PrintLine("  not asked for      {} files of kernel databases",
+                s.not_asked_for);
     }
     for (const auto& [path, why] : s.unsplit) {
-      fmt::print("  left as it is      {}: {}\n", path, why);
+      PrintLine("  left as it is      {}: {}", path, why);
     }
     for (const auto& [path, size] : s.wheels) {
-      fmt::print("  {}, {}\n", path, SizeText(size));
+      PrintLine("  {}, {}", path, SizeText(size));
     }
-    fmt::print("  seconds            {:.2f}\n", Seconds());
-    fmt::print("  pip install --find-links {} '{}'\n", options_.folder,
-               s.requirement);
+    PrintLine("  seconds            {:.2f}", Seconds());
+    PrintLine("  pip install --find-links {} '{}'", options_.folder,
+              s.requirement);
   }
 
   void PrintJson(const Reporter& reporter, const WheelSplitting* splitting,

@@ -12,6 +12,7 @@
 #include "cli/exit_code.h"
 #include "cli/json.h"
 #include "cli/options.h"
+#include "cli/printable.h"
 #include "cli/verb.h"
 #include "kpack/resolve.h"
 
@@ -73,16 +74,18 @@ class VerifyVerb : public Verb {
     if (common.json) {
       PrintJson(reporter, code);
     } else if (code == kExitDone && !reporter.quiet()) {
-      fmt::print("{}: {} bytes changed in {} places, ", converted_,
-                 file_.in_place, file_.edits);
-      if (file_.cut != 0) fmt::print("{} bytes cut, ", file_.cut);
-      fmt::print("{} bytes appended, all as planned\n", file_.appended);
+      PrintLine(
+          "{}: {} bytes changed in {} places, {}{} bytes appended, all as "
+          "planned",
+          converted_, file_.in_place, file_.edits,
+          file_.cut == 0 ? "" : fmt::format("{} bytes cut, ", file_.cut),
+          file_.appended);
       if (file_.is_split) {
-        fmt::print("{} code object{} in the archives, as in the original\n",
-                   file_.compared, file_.compared == 1 ? "" : "s");
+        PrintLine("{} code object{} in the archives, as in the original",
+                  file_.compared, file_.compared == 1 ? "" : "s");
       }
       for (const std::string& archive : archives_) {
-        fmt::print("{}: whole\n", archive);
+        PrintLine("{}: whole", archive);
       }
     }
     return code;
@@ -98,12 +101,12 @@ class VerifyVerb : public Verb {
     if (common.json) {
       PrintTreeJson(packed, original, tree, reporter, code);
     } else if (code == kExitDone && !reporter.quiet()) {
-      fmt::print("{}: {} files as {} manifest{} say{}, {} archives whole\n",
-                 packed, tree.files, tree.manifests.size(),
-                 tree.manifests.size() == 1 ? "" : "s",
-                 tree.manifests.size() == 1 ? "s" : "", tree.archives);
+      PrintLine("{}: {} files as {} manifest{} say{}, {} archives whole",
+                packed, tree.files, tree.manifests.size(),
+                tree.manifests.size() == 1 ? "" : "s",
+                tree.manifests.size() == 1 ? "s" : "", tree.archives);
       if (!original.empty()) {
-        fmt::print("{} files compared with the original\n", tree.compared);
+        PrintLine("{} files compared with the original", tree.compared);
       }
     }
     return code;

@@ -11,6 +11,7 @@
 #include "cli/convert/code_object.h"
 #include "cli/json.h"
 #include "cli/name_filter.h"
+#include "cli/printable.h"
 #include "support/result.h"
 
 namespace cerberus::cli {
@@ -33,7 +34,7 @@ class Listing {
   const NameFilter& filter() const { return filter_; }
   template <typename... Args>
   void Line(fmt::format_string<Args...> format, Args&&... args) {
-    text_ += fmt::format(format, std::forward<Args>(args)...) + "\n";
+    text_ += Printable(fmt::format(format, std::forward<Args>(args)...)) + "\n";
   }
   void Print() && {
     fmt::print("{}", json_only_ ? std::move(json_).Take() : text_);

@@ -9,6 +9,7 @@
 #include "cli/exit_code.h"
 #include "cli/kpack_archives.h"
 #include "cli/options.h"
+#include "cli/printable.h"
 #include "cli/verb.h"
 #include "cli/verbs/kpack/kpack_inputs.h"
 
@@ -52,8 +53,8 @@ class KpackCreateVerb : public Verb {
       if (done) WriteSummaryJson(*done, json);
       PrintReport(std::move(json), reporter, code);
     } else if (done && !reporter.quiet()) {
-      fmt::print("{}: {}, {} bytes\n", output_,
-                 CountedEntries(done->entries, done->blobs), done->size);
+      PrintLine("{}: {}, {} bytes", output_,
+                CountedEntries(done->entries, done->blobs), done->size);
     }
     return code;
   }

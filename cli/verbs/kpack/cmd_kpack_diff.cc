@@ -11,6 +11,7 @@
 #include "cli/exit_code.h"
 #include "cli/kpack_archives.h"
 #include "cli/options.h"
+#include "cli/printable.h"
 #include "cli/verb.h"
 #include "images/code_object.h"
 #include "kpack/diff.h"
@@ -105,8 +106,7 @@ class KpackDiffVerb : public Verb {
  private:
   template <typename... Args>
   void Line(fmt::format_string<Args...> format, Args&&... args) const {
-    if (print_)
-      fmt::print("{}\n", fmt::format(format, std::forward<Args>(args)...));
+    if (print_) PrintLine(format, std::forward<Args>(args)...);
   }
 
   Result<bool> Compare(JsonWriter& json) const {

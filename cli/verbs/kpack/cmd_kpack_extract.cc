@@ -10,6 +10,7 @@
 #include "cli/kpack_archives.h"
 #include "cli/options.h"
 #include "cli/output_folder.h"
+#include "cli/printable.h"
 #include "cli/verb.h"
 #include "cli/verbs/kpack/kpack_inputs.h"
 
@@ -60,8 +61,8 @@ class KpackExtractVerb : public Verb {
       json.EndArray();
       PrintReport(std::move(json), reporter, code);
     } else if (status && !reporter.quiet()) {
-      fmt::print("{}: {} file{}\n", folder_, files_.size(),
-                 files_.size() == 1 ? "" : "s");
+      PrintLine("{}: {} file{}", folder_, files_.size(),
+                files_.size() == 1 ? "" : "s");
     }
     return code;
   }

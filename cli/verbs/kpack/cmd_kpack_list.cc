@@ -12,6 +12,7 @@
 #include "cli/exit_code.h"
 #include "cli/kpack_archives.h"
 #include "cli/options.h"
+#include "cli/printable.h"
 #include "cli/verb.h"
 #include "images/code_object.h"
 #include "support/demangle.h"
@@ -58,8 +59,7 @@ class KpackListVerb : public Verb {
  private:
   template <typename... Args>
   void Line(fmt::format_string<Args...> format, Args&&... args) const {
-    if (print_)
-      fmt::print("{}\n", fmt::format(format, std::forward<Args>(args)...));
+    if (print_) PrintLine(format, std::forward<Args>(args)...);
   }
 
   Status List(const std::string& path, JsonWriter& json) const {

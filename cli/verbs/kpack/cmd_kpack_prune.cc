@@ -7,6 +7,7 @@
 #include "cli/exit_code.h"
 #include "cli/kpack_archives.h"
 #include "cli/options.h"
+#include "cli/printable.h"
 #include "cli/verb.h"
 
 namespace cerberus::cli {
@@ -52,9 +53,9 @@ class KpackPruneVerb : public Verb {
       }
       PrintReport(std::move(json), reporter, code);
     } else if (done && !reporter.quiet()) {
-      fmt::print("{}: {} of {}, {} bytes\n", output_,
-                 CountedEntries(done->entries, done->blobs), before_,
-                 done->size);
+      PrintLine("{}: {} of {}, {} bytes", output_,
+                CountedEntries(done->entries, done->blobs), before_,
+                done->size);
     }
     return code;
   }

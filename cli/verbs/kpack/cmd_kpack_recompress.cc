@@ -7,6 +7,7 @@
 #include "cli/exit_code.h"
 #include "cli/kpack_archives.h"
 #include "cli/options.h"
+#include "cli/printable.h"
 #include "cli/verb.h"
 #include "kpack/format.h"
 #include "support/input_file.h"
@@ -52,9 +53,9 @@ class KpackRecompressVerb : public Verb {
       }
       PrintReport(std::move(json), reporter, code);
     } else if (done && !reporter.quiet()) {
-      fmt::print("{}: {}, {} -> {} bytes\n", output_,
-                 CountedEntries(done->entries, done->blobs), bytes_in_,
-                 done->size);
+      PrintLine("{}: {}, {} -> {} bytes", output_,
+                CountedEntries(done->entries, done->blobs), bytes_in_,
+                done->size);
     }
     return code;
   }

@@ -10,6 +10,7 @@
 #include "cli/exit_code.h"
 #include "cli/kpack_archives.h"
 #include "cli/options.h"
+#include "cli/printable.h"
 #include "cli/verb.h"
 
 namespace cerberus::cli {
@@ -59,9 +60,8 @@ class KpackSplitVerb : public Verb {
       PrintReport(std::move(json), reporter, code);
     } else if (!reporter.quiet()) {
       for (const auto& [path, summary] : written_) {
-        fmt::print("{}: {}, {} bytes\n", path,
-                   CountedEntries(summary.entries, summary.blobs),
-                   summary.size);
+        PrintLine("{}: {}, {} bytes", path,
+                  CountedEntries(summary.entries, summary.blobs), summary.size);
       }
     }
     return code;

@@ -9,6 +9,7 @@
 #include "cli/exit_code.h"
 #include "cli/kpack_archives.h"
 #include "cli/options.h"
+#include "cli/printable.h"
 #include "cli/verb.h"
 #include "images/code_object.h"
 #include "kpack/check.h"
@@ -98,8 +99,8 @@ class KpackVerifyVerb : public Verb {
       json.Key("blobs").Uint(archive.blob_count());
       json.Key("checksums").Bool(archive.has_checksums());
       if (wrong.empty() && !silent) {
-        fmt::print(
-            "{}: whole, {}{}\n", path,
+        PrintLine(
+            "{}: whole, {}{}", path,
             CountedEntries(archive.entries().size(), archive.blob_count()),
             archive.has_checksums() ? "" : ", without checksums");
       }
