@@ -86,7 +86,10 @@ Result<Staging> Staging::Create(const std::string& output) {
   if (staging.lock_.get() < 0) {
     return Err(ErrnoDiag(lock, "cannot create", errno));
   }
-  if (::flock(staging.lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+  // A file without a name is that of a run which has ended just now.
+  struct stat st;
+  if (::flock(staging.lock_.get(), LOCK_EX | LOCK_NB) != 0 ||
+      ::fstat(staging.lock_.get(), &st) != 0 || st.st_nlink == 0) {
     return Err(Complaint(output, "another run is making it"));
   }
   // From here on it is ours to tidy up.
@@ -106,7 +109,15 @@ Staging::Staging(Staging&& other) noexcept
 Staging::~Staging() {
   if (folder_.empty()) return;
   RemoveAll(tree());
-  if (!HasCode()) RemoveAll(folder_);
+  if (!HasCode()) RemoveFolder();
+}
+
+// Where a file that is open only gets another name when it is removed (NFS,
+// FUSE), the folder is not empty before that is closed.
+void Staging::RemoveFolder() {
+  RemoveAll(folder_);
+  lock_ = Descriptor();
+  ::rmdir(folder_.c_str());
 }
 
 bool Staging::HasCode() const {
@@ -133,7 +144,7 @@ Status Staging::Commit() {
     }
   }
   if (closed) ::fchmod(top.get(), st.st_mode & 07777);
-  RemoveAll(folder_);
+  RemoveFolder();
   folder_.clear();
   return {};
 }

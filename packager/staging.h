@@ -37,6 +37,7 @@ class Staging {
 
  private:
   Staging() = default;
+  void RemoveFolder();
 
   std::string output_;
   std::string folder_;

@@ -179,6 +179,11 @@ Status TreePacking::Open() {
     }
     CERB_TRY_VOID(OpenItem(item));
     Item& kept = items_.emplace_back(std::move(item));
+    if ((kept.conversion || kept.splitting) && entry.st.st_nlink > 1) {
+      first_names_.emplace(std::tuple(entry.st.st_dev, entry.st.st_ino,
+                                      packager::UpFrom(entry.path)),
+                           &kept);
+    }
     if (kept.conversion) item_of_.emplace(kept.conversion.get(), &kept);
   }
   reporter_.printer().Clear();
@@ -195,6 +200,10 @@ void TreePacking::Foresee() {
       summary_.cuda.findings.Add(item.conversion->summary().findings);
     }
     if (item.splitting) summary_.split.push_back(path);
+    if (item.action == Action::kAgain) {
+      (item.first->conversion ? summary_.converted : summary_.split)
+          .push_back(path);
+    }
     if (item.action == Action::kCopy || item.action == Action::kPrune) {
       summary_.copied.Add(static_cast<std::uint64_t>(item.entry->st.st_size));
     }
@@ -258,7 +267,20 @@ Status TreePacking::OpenItem(Item& item) {
     WarnOfLink(entry);
     return {};
   }
-  return OpenProgram(item);
+  return IsAgain(item) ? Status() : OpenProgram(item);
+}
+
+// Whether this is another name of a file that is converted or split. In folders
+// of other depths the way to the archives is another, and so is the file.
+bool TreePacking::IsAgain(Item& item) {
+  const struct stat& st = item.entry->st;
+  if (st.st_nlink <= 1 || item.part != packager::kHostPart) return false;
+  const auto first = first_names_.find(
+      {st.st_dev, st.st_ino, packager::UpFrom(item.entry->path)});
+  if (first == first_names_.end()) return false;
+  item.action = Action::kAgain;
+  item.first = first->second;
+  return true;
 }
 
 Status TreePacking::OpenProgram(Item& item) {

@@ -18,6 +18,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "cli/convert/conversion.h"
@@ -105,6 +106,7 @@ class TreePacking {
     kPrune,  // a database of several targets, copied in part
     kConvert,
     kSplit,
+    kAgain,  // another name of what is converted or split
     kNone,
   };
   struct Item {
@@ -113,6 +115,7 @@ class TreePacking {
     std::string part = packager::kHostPart;
     packager::ManifestEntry made;  // of what is there in the end
     bool done = false;
+    const Item* first = nullptr;  // of kAgain: the name that is
     std::unique_ptr<Conversion> conversion;
     std::unique_ptr<Splitting> splitting;
   };
@@ -126,6 +129,9 @@ class TreePacking {
   void WarnOfLink(const packager::TreeEntry& entry);
   Status OpenProgram(Item& item);
   Status OpenCuda(Item& item, rewriter::Binary binary);
+  bool IsAgain(Item& item);
+  void SettleAgain();
+  Status Link(const Item& from, Item& item);
   void WarnOfSearchPath(const std::string& path,
                         const rewriter::Binary& binary);
   Status OpenHip(Item& item, rewriter::Binary binary);
@@ -173,6 +179,8 @@ class TreePacking {
   std::string stub_;
   std::deque<Item> items_;
   std::map<const Conversion*, Item*> item_of_;
+  // The first names of files with several, by what they lead up by.
+  std::map<std::tuple<dev_t, ino_t, std::string>, const Item*> first_names_;
   ArchivesByTarget archives_;
   // By part: the folders that are made, in the order in which they were.
   std::map<std::string, std::vector<std::string>> folders_;

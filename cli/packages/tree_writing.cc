@@ -30,6 +30,7 @@ constexpr unsigned kFolderMode = 0755;  // of those that the input has not
 
 Status TreePacking::Write() {
   if (!is_whole()) return WriteShard();
+  SettleAgain();
   CERB_TRY_VOID(CopyItems());
   if (Interrupted()) return {};
   CERB_TRY_VOID(LinkAgain());
@@ -64,6 +65,19 @@ Status TreePacking::WriteShard() {
     return Err(ErrnoDiag(root_, "cannot set the mode", errno));
   }
   return {};
+}
+
+// The other names of what stays as it is, after all, are copies too.
+void TreePacking::SettleAgain() {
+  for (Item& item : items_) {
+    if (item.action == Action::kAgain && item.first->action == Action::kCopy) {
+      item.action = Action::kCopy;
+      const auto why = summary_.unconverted.find(item.first->entry->path);
+      if (why != summary_.unconverted.end()) {
+        summary_.unconverted.emplace(item.entry->path, why->second);
+      }
+    }
+  }
 }
 
 // Of a file with several names the first is copied, and the others are made
@@ -193,17 +207,27 @@ Status TreePacking::LinkAgain() {
       CERB_TRY_VOID(LeaveOut(item, "its other name could not be read"));
       continue;
     }
-    const std::string from = PathOf(original.part, original.entry->path);
-    const std::string to = PathOf(item.part, item.entry->path);
-    if (::link(from.c_str(), to.c_str()) != 0) {
-      return Err(ErrnoDiag(to, "cannot make a hard link", errno));
-    }
-    const std::string path = item.made.path;
-    item.made = original.made;
-    item.made.path = path;
-    item.done = true;
+    CERB_TRY_VOID(Link(original, item));
     ++summary_.copied.files;
   }
+  for (Item& item : items_) {
+    if (item.action != Action::kAgain || !item.first->done) continue;
+    CERB_TRY_VOID(Link(*item.first, item));
+    (item.first->action == Action::kSplit ? summary_.split : summary_.converted)
+        .push_back(item.entry->path);
+  }
+  return {};
+}
+
+Status TreePacking::Link(const Item& from, Item& item) {
+  const std::string to = PathOf(item.part, item.entry->path);
+  if (::link(PathOf(from.part, from.entry->path).c_str(), to.c_str()) != 0) {
+    return Err(ErrnoDiag(to, "cannot make a hard link", errno));
+  }
+  const std::string path = item.made.path;
+  item.made = from.made;
+  item.made.path = path;
+  item.done = true;
   return {};
 }
 
