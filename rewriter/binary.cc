@@ -11,6 +11,7 @@
 #include "formats/fatbin.h"
 #include "formats/segment.h"
 #include "rewriter/needle_scan.h"
+#include "rewriter/payload.h"
 
 namespace cerberus::rewriter {
 namespace {
@@ -89,6 +90,11 @@ FileKind DetectFileKind(ByteSpan bytes) {
   if (images::IsBundle(bytes) || images::IsCompressedBundle(bytes))
     return FileKind::kHipBundle;
   if (StartsWith(bytes, "KPAK")) return FileKind::kKpack;
+  // A Debian package begins like a static library.
+  const std::string_view archive = ArchiveKind(bytes);
+  if (!archive.empty() && !StartsWith(bytes, "PK\x03\x04")) {
+    return FileKind::kUnknown;
+  }
   if (StartsWith(bytes, "!<arch>\n") || StartsWith(bytes, "!<thin>\n")) {
     return FileKind::kStaticLibrary;
   }
@@ -181,6 +187,12 @@ Status Binary::Impl::CheckKind() const {
                   "is a zip file, expected a program or library; a "
                   "Python wheel is converted by 'cerberus convert-wheel'");
     case FileKind::kUnknown: break;
+  }
+  if (const std::string_view kind = ArchiveKind(bytes); !kind.empty()) {
+    return fail(DiagCode::kUnsupported,
+                fmt::format("is {}, expected a program or library; unpack it, "
+                            "and 'cerberus pack-tree' converts the folder",
+                            kind));
   }
   return fail(
       DiagCode::kBadFormat,

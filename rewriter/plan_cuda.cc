@@ -12,6 +12,7 @@
 #include "kpack/marker.h"
 #include "rewriter/elf/patch_elf.h"
 #include "rewriter/extract.h"
+#include "rewriter/payload.h"
 #include "rewriter/pe/patch_pe.h"
 #include "rewriter/plan.h"
 #include "rewriter/removable.h"
@@ -196,6 +197,11 @@ Result<Plan> PlanConversion(const Binary& binary, const PlanOptions& options) {
                                      : PlanElf(binary.elf(), change));
   std::move(removable.kept.begin(), removable.kept.end(),
             std::back_inserter(plan.notes));
+  if (auto warning =
+          PayloadWarning(binary.path(), binary.bytes(), binary.elf());
+      warning && !binary.is_pe()) {
+    plan.notes.push_back(*std::move(warning));
+  }
   return plan;
 }
 

@@ -1,6 +1,8 @@
 // What a conversion is of: the program, its modules, what is taken of each, and
 // what becomes of the file.
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
 
 #include <algorithm>
 #include <utility>
@@ -14,6 +16,7 @@
 #include "kpack/content_key.h"
 #include "kpack/marker.h"
 #include "ptxc/front/kernel_names.h"
+#include "rewriter/payload.h"
 #include "support/targets/target_id.h"
 #include "support/targets/target_table.h"
 
@@ -47,13 +50,34 @@ bool HoldsNoKernel(const rewriter::Module& module) {
                      });
 }
 
+bool StartsWithMoreRights(const rewriter::Binary& binary,
+                          const std::string& path) {
+  struct stat st;
+  return binary.is_executable() && ::stat(path.c_str(), &st) == 0 &&
+         ((st.st_mode & (S_ISUID | S_ISGID)) != 0 ||
+          ::getxattr(path.c_str(), "security.capability", nullptr, 0) > 0);
+}
+
 // Of a file without device code: where else it is.
-Diag HoldsNothing(const std::string& file,
+Diag HoldsNothing(const std::string& file, const rewriter::Binary& binary,
                   const std::vector<DeviceLibrary>& libraries) {
   if (libraries.empty()) {
-    return FileDiag(DiagCode::kNoDeviceCode, file,
-                    "holds no CUDA device code: no fatbin, no wrapper, no "
-                    "PTX text");
+    Diag diag = FileDiag(DiagCode::kNoDeviceCode, file,
+                         "holds no CUDA device code: no fatbin, no wrapper, no "
+                         "PTX text");
+    if (binary.is_pe()) return diag;
+    const auto payload = rewriter::FindPayload(binary.bytes(), binary.elf());
+    if (rewriter::IsPackedByUpx(binary.bytes(), binary.elf())) {
+      diag.notes.push_back(
+          "it is packed by UPX, so nothing of it can be seen; 'upx -d' unpacks "
+          "it");
+    } else if (payload) {
+      diag.notes.push_back(fmt::format(
+          "it carries {} bytes ({}) that are no part of the program: unpack "
+          "these, and 'cerberus pack-tree' converts what is in them",
+          payload->size, payload->kind));
+    }
+    return diag;
   }
   std::vector<std::string> names;
   bool all_converted = true;
@@ -113,7 +137,7 @@ Status Conversion::Open(rewriter::Binary binary) {
   holds_nothing_ = binary_->fatbins().empty() && binary_->wrappers().empty() &&
                    modules_.empty() && !binary_->links_cuda_driver();
   if (holds_nothing_ && !(options_.member && options_.member->even_if_empty)) {
-    return Err(HoldsNothing(input_name_, libraries));
+    return Err(HoldsNothing(input_name_, *binary_, libraries));
   }
   for (const DeviceLibrary& library : libraries) {
     if (library.converted) continue;
@@ -303,6 +327,20 @@ Status Conversion::Plan() {
   } else {
     CERB_TRY(std::string folder, FindStubFolder());
     plan.runpath = {std::move(folder)};
+  }
+  if (StartsWithMoreRights(*binary_, options_.input) &&
+      std::any_of(plan.runpath.begin(), plan.runpath.end(),
+                  [](const std::string& folder) {
+                    return folder.find("$ORIGIN") != std::string::npos;
+                  })) {
+    Diag warning = FileDiag(
+        DiagCode::kUnknown, input_name_,
+        "is started with more rights than its user has (set-user-ID, "
+        "set-group-ID or file capabilities): the loader takes nothing from a "
+        "folder relative to such a program, so it does not start with the stub "
+        "there");
+    warning.severity = Severity::kWarning;
+    reporter_.Report(warning);
   }
   CERB_TRY(plan_, rewriter::PlanConversion(*binary_, plan));
   for (const Diag& note : plan_.notes) {
