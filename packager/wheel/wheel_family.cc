@@ -79,11 +79,18 @@ CoreMetadata WheelFamily::HostMetadata() const {
   for (const std::string& requirement : requires_dist) {
     metadata.Add("Requires-Dist", requirement);
   }
+  // A wheel may have an extra of that name, which then asks for more.
+  const auto provide = [&metadata](const std::string& extra) {
+    for (const std::string& there : metadata.GetAll("Provides-Extra")) {
+      if (NormalizeName(there) == extra) return;
+    }
+    metadata.Add("Provides-Extra", extra);
+  };
   for (const bool all : {false, true}) {
-    if (all) metadata.Add("Provides-Extra", "device-all");
+    if (all) provide("device-all");
     for (const std::string& part : parts) {
       const std::string extra = "device-" + part;
-      if (!all) metadata.Add("Provides-Extra", extra);
+      if (!all) provide(extra);
       metadata.Add("Requires-Dist",
                    fmt::format("{}-{}=={} ; extra == '{}'", device_prefix, part,
                                host.version, all ? "device-all" : extra));

@@ -5,9 +5,11 @@
 #include <zip.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace cerberus::packager {
 namespace {
@@ -67,20 +69,40 @@ std::string Shown(std::string_view name) {
   return shown;
 }
 
-// Whether a link in `folder` ("a/b") stays below the folder of everything.
-bool StaysInside(const std::string& name, std::string_view target) {
-  if (target.empty() || target.front() == '/') return false;
-  auto depth =
-      static_cast<std::int64_t>(std::count(name.begin(), name.end(), '/'));
-  while (!target.empty()) {
-    const std::size_t slash = std::min(target.find('/'), target.size());
-    const std::string_view part = target.substr(0, slash);
-    if (part == "..") {
-      if (--depth < 0) return false;
-    } else if (!part.empty() && part != ".") {
-      ++depth;
+// Whether the link `name` leads to a place in the folder that all is unpacked
+// to, by whatever other links. What is in the way and no link is a folder.
+bool StaysInside(const std::string& name,
+                 const std::map<std::string, std::string>& links) {
+  constexpr int kMaxLinks = 40;    // as Linux follows
+  std::vector<std::string> parts;  // of the place so far
+  std::vector<std::string> rest;   // the next part last
+  const auto add = [&rest](std::string_view path) {
+    const std::size_t at = rest.size();
+    while (!path.empty()) {
+      const std::size_t slash = std::min(path.find('/'), path.size());
+      rest.emplace_back(path.substr(0, slash));
+      path.remove_prefix(std::min(slash + 1, path.size()));
     }
-    target.remove_prefix(std::min(slash + 1, target.size()));
+    std::reverse(rest.begin() + static_cast<std::ptrdiff_t>(at), rest.end());
+  };
+  int followed = 0;
+  add(name);
+  while (!rest.empty()) {
+    const std::string part = std::move(rest.back());
+    rest.pop_back();
+    if (part.empty() || part == ".") continue;
+    if (part == "..") {
+      if (parts.empty()) return false;
+      parts.pop_back();
+      continue;
+    }
+    parts.push_back(part);
+    const auto link = links.find(fmt::format("{}", fmt::join(parts, "/")));
+    if (link == links.end()) continue;
+    if (link->second.empty() || link->second.front() == '/') return false;
+    if (++followed > kMaxLinks) return true;  // they lead nowhere
+    parts.pop_back();
+    add(link->second);
   }
   return true;
 }
@@ -292,13 +314,17 @@ Status ZipReader::CheckTogether() const {
 }
 
 Status ZipReader::CheckLinks() const {
+  std::map<std::string, std::string> links;
   for (const ZipMember& member : members_) {
     if (!member.is_link) continue;
     CERB_TRY(const Bytes target, ReadAll(member, kMaxLink));
-    if (!StaysInside(member.name, AsText(target))) {
-      return Err(Error(member.name,
-                       fmt::format("is a link to '{}', outside of the archive",
-                                   Shown(AsText(target)))));
+    links.emplace(member.name, AsText(target));
+  }
+  for (const auto& [name, target] : links) {
+    if (!StaysInside(name, links)) {
+      return Err(Error(name, fmt::format("is a link to '{}', outside of the "
+                                         "archive",
+                                         Shown(target))));
     }
   }
   return {};

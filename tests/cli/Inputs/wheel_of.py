@@ -1,10 +1,11 @@
 """Makes the wheel x-1.0 of files, in this folder.
 
 usage: wheel_of.py [--platform TAG] [--record TEXT] [--requires TEXT]
-                   PATH=FILE ...
+                   [--field TEXT] PATH=FILE ...
 
 PATH is the name in the wheel, whatever it is; FILE's bytes are put there.
---record replaces what RECORD says of PATH's; --requires adds a requirement.
+--record replaces what RECORD says of PATH's; --requires adds a requirement,
+--field a line of METADATA.
 """
 import base64
 import hashlib
@@ -20,6 +21,8 @@ for argument in arguments:
         record = next(arguments)
     elif argument == "--requires":
         requires += "Requires-Dist: %s\n" % next(arguments)
+    elif argument == "--field":
+        requires += next(arguments) + "\n"
     else:
         path, file = argument.split("=", 1)
         files.append((path, open(file, "rb").read()))

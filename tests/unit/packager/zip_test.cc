@@ -72,6 +72,11 @@ TEST(ZipReader, RefusesLinksThatLeaveTheFolder) {
               HasSubstr("at most 4096"));
   EXPECT_THAT(WhyNot({{"a", "/etc", 0120777, 0, 0, -1, -1, 0}}),
               HasSubstr("outside"));  // as if made on DOS
+  // Through other links.
+  EXPECT_THAT(WhyNot({{"t/a", "..", 0120777}, {"t/b", "a/..", 0120777}}),
+              HasSubstr("t/b: is a link to 'a/..', outside"));
+  EXPECT_EQ(WhyNot({{"t/a", "..", 0120777}, {"t/b", "a/t/..", 0120777}}), "");
+  EXPECT_EQ(WhyNot({{"a", "b", 0120777}, {"b", "a", 0120777}}), "");
   // A file behind a link would be written where the link leads.
   EXPECT_THAT(WhyNot({{"a", ".", 0120777}, {"a/b", "x"}}),
               HasSubstr("which is no folder"));
