@@ -106,6 +106,10 @@ Result<std::string> NinjaPath(const std::string& path) {
   CERB_TRY_VOID(CheckOneLine(path, "a file"));
   std::string out;
   for (const char c : path) {
+    if (c == '|') {  // ends a path, and cannot be escaped
+      out += "${bar}";
+      continue;
+    }
     if (c == '$' || c == ' ' || c == ':') out += '$';
     out += c;
   }
@@ -238,7 +242,7 @@ Status NinjaGraph::Write(const NinjaLastStep& last) const {
   std::string text =
       "# Written by cerberus --emit-ninja. Paths are those of the folder in "
       "which that was\n# run: run Ninja there, too.\n"
-      "ninja_required_version = 1.5\n\n"
+      "ninja_required_version = 1.5\nbar = |\n\n"
       "rule run\n  command = $command_line\n  description = $what\n\n"
       "rule write_graph\n  command = $command_line\n  description = $what\n"
       "  generator = 1\n\n";

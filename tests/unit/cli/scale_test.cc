@@ -67,6 +67,7 @@ TEST(Ninja, Words) {
   EXPECT_EQ(ShellWord("it's $HOME"), "'it'\\''s $HOME'");
   EXPECT_EQ(ShellWord("~a"), "'~a'");
   EXPECT_EQ(*NinjaPath("a $b: c"), "a$ $$b$:$ c");
+  EXPECT_EQ(*NinjaPath("a|b"), "a${bar}b");
   EXPECT_FALSE(NinjaPath("a\nb"));
   EXPECT_FALSE(NinjaPath("a\rb"));
 }
