@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <utility>
 
 #include "cli/paths.h"
 #include "rewriter/elf/elf.h"
@@ -66,6 +68,19 @@ std::string_view StemOf(std::string_view needed) {
   return file.substr(0, file.find(".so"));
 }
 
+std::vector<std::string> OtherVersions(const std::string& folder,
+                                       const Row& row) {
+  const std::string start = fmt::format("{}.so.", row.name);
+  std::vector<std::string> files;
+  std::error_code error;
+  for (const auto& file : std::filesystem::directory_iterator(folder, error)) {
+    std::string name = file.path().filename().string();
+    if (name.starts_with(start)) files.push_back(std::move(name));
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 }  // namespace
 
 bool IsNvidiaLibrary(std::string_view needed) {
@@ -84,8 +99,13 @@ std::vector<NeededLibrary> FindNvidiaLibraries(const rewriter::Binary& binary) {
     for (const Row& row : kRows) {
       if (StemOf(file) == row.name) {
         std::string ours = folder ? *folder + "/" + std::string(file) : "";
-        if (row.refuses || ::access(ours.c_str(), R_OK) != 0) ours.clear();
-        found.push_back({std::string(file), row.replacement, ours});
+        std::vector<std::string> versions;
+        if (row.refuses || ::access(ours.c_str(), R_OK) != 0) {
+          ours.clear();
+          if (folder && !row.refuses) versions = OtherVersions(*folder, row);
+        }
+        found.push_back({std::string(file), row.replacement, std::move(ours),
+                         std::move(versions)});
       }
     }
   }
@@ -95,11 +115,14 @@ std::vector<NeededLibrary> FindNvidiaLibraries(const rewriter::Binary& binary) {
 std::string Describe(const NeededLibrary& library) {
   return fmt::format(
       "needs {}, whose kernels are machine code for NVIDIA GPUs and cannot be "
-      "converted; {}",
+      "converted; {}{}",
       library.name,
       library.replacement.empty()
           ? std::string("ROCm has no counterpart")
-          : fmt::format("its counterpart in ROCm is {}", library.replacement));
+          : fmt::format("its counterpart in ROCm is {}", library.replacement),
+      library.versions.empty()
+          ? std::string()
+          : fmt::format("; answered is {}", fmt::join(library.versions, ", ")));
 }
 
 }  // namespace cerberus::cli

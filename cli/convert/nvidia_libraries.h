@@ -17,6 +17,8 @@ struct NeededLibrary {
   std::string name;              // as in DT_NEEDED: "libcublas.so.12"
   std::string_view replacement;  // "hipBLAS or rocBLAS"; "" if there is none
   std::string answered_by;       // the file of ours, or ""
+  // Of one that is not answered, other versions that are: "libcublas.so.11".
+  std::vector<std::string> versions;
 };
 
 // Whether NVIDIA ships a library of this name, with kernels of any kind.
