@@ -17,7 +17,8 @@ namespace {
 // Where rocBLAS has the code of its products: ROCm's layout, and Debian's,
 // which has the version in between.
 std::vector<std::filesystem::path> ProductFolders(const std::string& library) {
-  if (const char* told = secure_getenv("ROCBLAS_TENSILE_LIBPATH")) return {told};
+  if (const char* told = secure_getenv("ROCBLAS_TENSILE_LIBPATH"))
+    return {told};
   const auto base = std::filesystem::path(library).parent_path() / "rocblas";
   std::vector<std::filesystem::path> folders = {base / "library"};
   std::error_code none;
