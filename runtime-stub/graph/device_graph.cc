@@ -8,7 +8,6 @@
 #include "runtime-stub/graph/graph.h"
 #include "runtime-stub/graph/graph_exec.h"
 #include "runtime-stub/graph/graph_plan.h"
-#include "runtime-stub/graph/native_exec.h"
 #include "runtime-stub/launch/launch_family.h"
 #include "support/log.h"
 
@@ -66,7 +65,7 @@ CUresult RunGraph(Context* context, CUgraphExec exec, hipStream_t stream) {
     const CUresult result =
         AnySteppedNode() && IsPlan(running.exec)
             ? LaunchPlan(context, running.exec, stream)
-            : NoteResult(context, LaunchNative(Native(running.exec), stream));
+            : LaunchExecutable(context, running.exec, stream);
     if (result != CUDA_SUCCESS) return result;
     next.insert(next.begin(), running.tail.begin(), running.tail.end());
   }

@@ -13,6 +13,7 @@
 #include "runtime-stub/graph/user_object.h"
 #include "runtime-stub/stream/capture.h"
 #include "runtime-stub/stream/stream.h"
+#include "support/log.h"
 
 namespace cerberus::stub {
 namespace {
@@ -191,6 +192,13 @@ CUresult cuGraphClone(CUgraph* clone, CUgraph graph) {
   CUresult result = HasConditions(graph, &has_conditions);
   if (result != CUDA_SUCCESS) return result;
   if (has_conditions) return CUDA_ERROR_INVALID_VALUE;
+  bool several = false;
+  const CurrentDevice current(DeviceOfNodes(graph, &several));
+  if (several && hip.major == 6) {
+    Log(LogLevel::kError,
+        "HIP 6 clones no graph with kernels of several devices");
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
   const hipError_t error = hip.hipGraphClone(Native(clone), Native(graph));
   if (error != hipSuccess) return NoteResult(context, error);
   result = CopyRecords(graph, *clone);
@@ -236,6 +244,7 @@ CUresult cuGraphDestroyNode(CUgraphNode node) {
   ForgetNodeNumber(node);
   ForgetNode(node);
   if (hip.is_before_5_3) RemoveEdges(Native(node));
+  NoteLostEdges();
   return NoteResult(context, hip.hipGraphDestroyNode(Native(node)));
 }
 CUresult cuGraphNodeFindInClone(CUgraphNode* out, CUgraphNode node,

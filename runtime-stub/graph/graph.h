@@ -49,6 +49,10 @@ CUresult CheckEdges(const CUgraphNode* from, const CUgraphEdgeData* edges,
 void NoteEdges(const CUgraphNode* from, CUgraphNode to,
                const CUgraphEdgeData* edges, std::size_t count);
 void ForgetEdges(CUgraphNode node);
+// HIP before 5.3 faults when it launches a graph from which edges were removed:
+// notes that, and says whether there may be one.
+void NoteLostEdges();
+bool AnyLostEdges();
 // Between the copies of nodes as between these.
 void CopyEdges(const std::map<CUgraphNode, CUgraphNode>& copies);
 

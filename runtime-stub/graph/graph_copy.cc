@@ -139,6 +139,22 @@ GraphCopy::Node* GraphCopy::Find(CUgraphNode original) {
   return nullptr;
 }
 
+void GraphCopy::Keep(const std::set<CUgraphNode>& originals) {
+  std::vector<Node> kept;
+  std::map<std::size_t, std::size_t> places;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (!originals.contains(nodes[i].original)) continue;
+    places[i] = kept.size();
+    kept.push_back(std::move(nodes[i]));
+  }
+  for (Node& node : kept) {
+    std::erase_if(node.after,
+                  [&](std::size_t i) { return !places.contains(i); });
+    for (std::size_t& i : node.after) i = places[i];
+  }
+  nodes = std::move(kept);
+}
+
 void GraphCopy::TakeNames(const GraphCopy& other) {
   for (std::size_t i = 0; i < nodes.size() && i < other.nodes.size(); ++i) {
     Node& node = nodes[i];
@@ -221,7 +237,8 @@ CUresult CopyGraph(CUgraph graph, GraphCopy* copy) {
   return CUDA_SUCCESS;
 }
 
-CUresult AddCopy(const GraphCopy& copy, CUgraph graph) {
+CUresult AddCopy(const GraphCopy& copy, CUgraph graph,
+                 std::vector<CUgraphNode>* out) {
   std::vector<CUgraphNode> made(copy.nodes.size());
   // HIP lists nodes behind those they depend on, HIP 5 not always.
   std::vector<std::size_t> left(copy.nodes.size());
@@ -243,6 +260,7 @@ CUresult AddCopy(const GraphCopy& copy, CUgraph graph) {
     if (later.size() == left.size()) return CUDA_ERROR_INVALID_VALUE;
     left = std::move(later);
   }
+  if (out != nullptr) *out = std::move(made);
   return CUDA_SUCCESS;
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "runtime-stub/api/api.h"
@@ -56,6 +57,8 @@ struct GraphCopy {
   std::vector<Node> nodes;  // in HIP's order
 
   Node* Find(CUgraphNode original);
+  // Others go, and edges with them.
+  void Keep(const std::set<CUgraphNode>& originals);
   // Nodes are known by the originals of another copy of the same shape.
   void TakeNames(const GraphCopy& other);
   // Names this copy's nodes by those of another of the same shape.
@@ -66,9 +69,11 @@ struct GraphCopy {
 };
 
 CUresult CopyGraph(CUgraph graph, GraphCopy* copy);
-// Adds all its nodes. Errors: what HIP says; CUDA_ERROR_NOT_SUPPORTED for nodes
-// of memory, and for those that a library has captured by HIP.
-CUresult AddCopy(const GraphCopy& copy, CUgraph graph);
+// Adds all its nodes; `made`, which may be null, gets them. Errors: what HIP
+// says; CUDA_ERROR_NOT_SUPPORTED for nodes of memory, and for those that a
+// library has captured by HIP.
+CUresult AddCopy(const GraphCopy& copy, CUgraph graph,
+                 std::vector<CUgraphNode>* made = nullptr);
 // Calls `use` with a graph of the copy's nodes, which is there for that time.
 template <typename Use>
 CUresult WithGraph(const GraphCopy& copy, Use use) {

@@ -20,6 +20,7 @@ struct Edges {
   std::mutex mutex;
   std::map<std::pair<CUgraphNode, CUgraphNode>, CUgraphEdgeData> data;
   std::atomic<bool> any{false};  // ever
+  std::atomic<bool> any_lost{false};
 };
 NeverDestroyed<Edges> g_all_edges;
 auto& g_edges = *g_all_edges;
@@ -100,6 +101,13 @@ void NoteEdges(const CUgraphNode* from, CUgraphNode to,
     g_edges.any = true;
   }
 }
+
+void NoteLostEdges() {
+  if (!hip.is_before_5_3) return;
+  g_edges.any_lost = true;
+  NoteSteppedNode();
+}
+bool AnyLostEdges() { return g_edges.any_lost; }
 
 void ForgetEdges(CUgraphNode node) {
   if (!g_edges.any.load(std::memory_order_relaxed)) return;
@@ -207,6 +215,7 @@ CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from,
       NoteResult(context, hip.hipGraphRemoveDependencies(
                               Native(graph), Native(from), Native(to), count));
   if (result != CUDA_SUCCESS) return result;
+  NoteLostEdges();
   std::lock_guard<std::mutex> lock(g_edges.mutex);
   for (std::size_t i = 0; i < count; ++i) {
     g_edges.data.erase({from[i], to[i]});

@@ -13,6 +13,7 @@
 #include "runtime-stub/graph/device_graph.h"
 #include "runtime-stub/graph/graph.h"
 #include "runtime-stub/graph/graph_plan.h"
+#include "runtime-stub/graph/lanes.h"
 #include "runtime-stub/graph/native_exec.h"
 #include "runtime-stub/graph/user_object.h"
 #include "runtime-stub/stream/capture.h"
@@ -37,6 +38,8 @@ struct Executable {
   unsigned long long flags = 0;
   unsigned number = 0;
   std::shared_ptr<GraphCopy> copy;
+  Device* device = nullptr;      // its nodes', null: any, or several
+  std::shared_ptr<Lanes> lanes;  // if there is one
 };
 std::mutex g_mutex;
 using Executables = std::map<CUgraphExec, Executable>;
@@ -123,13 +126,16 @@ CUresult CheckForDevice(const GraphCopy& graph, PlanFailure* failure) {
 // The executable graph itself.
 CUresult MakeExecutable(Context* context, CUgraph graph,
                         unsigned long long flags, CUgraphExec* exec,
-                        PlanFailure* failure) {
+                        Device** device, PlanFailure* failure) {
   const unsigned long long needed = flags & kAutoFreeOnLaunch;
   const unsigned long long wished = flags & kUseNodePriority;
   bool needs_plan = false;
   const CUresult result = NeedsPlan(graph, &needs_plan);
   if (result != CUDA_SUCCESS) return result;
   if (needs_plan) return MakePlan(context, graph, needed, exec, failure);
+  bool several = false;
+  *device = DeviceOfNodes(graph, &several);
+  const CurrentDevice current(*device);
   hipError_t error = hip.hipGraphInstantiateWithFlags(
       Native(exec), Native(graph), needed | wished);
   if (error == hipErrorInvalidValue && wished != 0) {
@@ -152,15 +158,18 @@ CUresult Instantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags,
   if (result == CUDA_SUCCESS && (flags & kDeviceLaunch) != 0) {
     result = CheckForDevice(*copy, failure);
   }
+  Device* device = nullptr;
   if (result == CUDA_SUCCESS) {
-    result = MakeExecutable(context, graph, flags, exec, failure);
+    result = MakeExecutable(context, graph, flags, exec, &device, failure);
   }
   if (result != CUDA_SUCCESS) return result;
   try {
     KeepObjects(graph, *copy, *exec);
     const unsigned number = NewGraphNumber();
+    auto lanes = device != nullptr ? std::make_shared<Lanes>() : nullptr;
     std::lock_guard<std::mutex> lock(g_mutex);
-    g_executables[*exec] = {flags, number, std::move(copy)};
+    g_executables[*exec] = {flags, number, std::move(copy), device,
+                            std::move(lanes)};
   } catch (...) {
     if (IsPlan(*exec)) {
       DestroyPlan(*exec);
@@ -211,6 +220,8 @@ CUresult UpdateInSteps(CUgraphExec exec, CUgraph graph, bool needs_plan,
 
 CUresult UpdateByHip(Context* context, CUgraphExec exec, CUgraph graph,
                      UpdateResult* update) {
+  bool several = false;
+  const CurrentDevice current(DeviceOfNodes(graph, &several));
   return NoteResult(
       context, hip.hipGraphExecUpdate(Native(exec), Native(graph),
                                       Native(&update->node), &update->what));
@@ -261,6 +272,20 @@ CUresult CompareExecChild(CUgraphExec exec, CUgraphNode node, CUgraph child,
   return result;
 }
 
+CUresult LaunchExecutable(Context* context, CUgraphExec exec,
+                          hipStream_t stream) {
+  const auto launch = [exec](hipStream_t lane) {
+    return LaunchNative(Native(exec), lane);
+  };
+  Executable executable;
+  if (DeviceCount() > 1 && Find(exec, &executable) &&
+      executable.device != nullptr) {
+    return NoteResult(context, executable.lanes->On(executable.device, context,
+                                                    stream, launch));
+  }
+  return NoteResult(context, launch(stream));
+}
+
 CUresult CaptureGraphLaunch(hipStream_t stream, CUgraphExec exec) {
   Executable executable;
   if (!Find(exec, &executable)) return CUDA_ERROR_INVALID_VALUE;
@@ -301,11 +326,10 @@ CUresult cuGraphUpload(CUgraphExec exec, CUstream handle) {
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream handle) {
   if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_STREAM(context, stream, handle);
-  const CUresult result =
-      Captures(stream) ? CaptureGraphLaunch(stream, exec)
-      : AnySteppedNode() && IsPlan(exec)
-          ? RunGraph(context, exec, stream)
-          : NoteResult(context, LaunchNative(Native(exec), stream));
+  const CUresult result = Captures(stream) ? CaptureGraphLaunch(stream, exec)
+                          : AnySteppedNode() && IsPlan(exec)
+                              ? RunGraph(context, exec, stream)
+                              : LaunchExecutable(context, exec, stream);
   return result == CUDA_SUCCESS ? KeepUserObjectsOfLaunch(exec, handle)
                                 : result;
 }

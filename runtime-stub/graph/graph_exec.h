@@ -8,6 +8,10 @@
 
 namespace cerberus::stub {
 
+// One that is not taken through steps, on its nodes' device.
+CUresult LaunchExecutable(Context* context, CUgraphExec exec,
+                          hipStream_t stream);
+
 // Whether it was instantiated for launches from the device.
 bool IsForDevice(CUgraphExec exec);
 

@@ -68,6 +68,7 @@ CUresult WithKernelNode(const CUDA_KERNEL_NODE_PARAMS& params,
   }
   auto made = std::make_shared<NodeRecord>();
   made->type = kKernelNode;
+  made->context = context->handle();
   made->attributes = attributes;
   made->launches = target.info->launches;
   if (made->launches) NoteSteppedNode();
@@ -196,11 +197,11 @@ CUresult SetExecKernelNode(CUgraphExec exec, CUgraphNode node,
   if (exec == nullptr || node == nullptr) return CUDA_ERROR_INVALID_VALUE;
   RecordPtr record;
   CUresult result = CUDA_SUCCESS;
-  if (IsPlanKernel(exec, node)) {
+  if (IsPlanStep(exec, node, kKernelNode)) {
     result =
         WithKernelNode(params, AttributesOf(node), true, &record,
                        [](const hipKernelNodeParams&) { return hipSuccess; });
-    if (result == CUDA_SUCCESS) SetPlanKernel(exec, node, record);
+    if (result == CUDA_SUCCESS) SetPlanStep(exec, node, record);
   } else {
     CERB_NODE_OF_EXEC(at, exec, node);
     result = WithKernelNode(

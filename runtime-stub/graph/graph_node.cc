@@ -305,9 +305,13 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph,
   CUresult result = HasConditions(child, &has_conditions);
   if (result != CUDA_SUCCESS) return result;
   if (has_conditions) return CUDA_ERROR_INVALID_VALUE;
-  result = NoteResult(context, hip.hipGraphAddChildGraphNode(
-                                   Native(node), Native(graph), Native(after),
-                                   count, Native(child)));
+  {
+    bool several = false;
+    const CurrentDevice current(DeviceOfNodes(child, &several));
+    result = NoteResult(context, hip.hipGraphAddChildGraphNode(
+                                     Native(node), Native(graph), Native(after),
+                                     count, Native(child)));
+  }
   if (result == CUDA_SUCCESS) result = RememberNewChild(*node, child);
   if (result == CUDA_SUCCESS) CloneUserObjects(child, graph);
   return result;
@@ -342,6 +346,8 @@ CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node,
   }
   if (needs_plan) return CUDA_ERROR_INVALID_VALUE;
   CERB_NODE_OF_EXEC(at, exec, node);
+  bool several = false;
+  const CurrentDevice current(DeviceOfNodes(child, &several));
   const hipError_t error =
       hip.hipGraphExecChildGraphNodeSetParams(at.exec, at.node, Native(child));
   if (error == hipSuccess) {

@@ -12,6 +12,8 @@
 #include "runtime-stub/device/context.h"
 #include "runtime-stub/graph/conditional.h"
 #include "runtime-stub/graph/graph.h"
+#include "runtime-stub/graph/graph_copy.h"
+#include "runtime-stub/graph/lanes.h"
 #include "runtime-stub/graph/native_exec.h"
 #include "runtime-stub/launch/device_launch.h"
 #include "runtime-stub/launch/launch.h"
@@ -22,33 +24,52 @@
 namespace cerberus::stub {
 namespace {
 
+// Devices that nodes have to be executed on.
+struct GraphDevices {
+  Device* first = nullptr;
+  bool several = false;
+
+  void Add(Device* device) {
+    if (first == nullptr) first = device;
+    if (device != nullptr && device != first) several = true;
+  }
+};
+
 struct Step;
 struct Steps {
   std::vector<ConditionPtr> defaults;  // get their value when it begins
   std::vector<std::unique_ptr<Step>> list;
 };
 
-// Nodes that HIP launches together; or one of a kernel that launches others, a
-// child graph, a condition. Nodes are those that the program knows them by.
+// Nodes of one device that HIP launches together; or one of a kernel that
+// launches others, of operations on memory, a child graph, a condition. Nodes
+// are those that the program knows them by.
 struct Step {
   Step() = default;
   Step(const Step&) = delete;
   Step& operator=(const Step&) = delete;
   ~Step() {
     if (exec != nullptr) DestroyNative(exec);
-    if (graph != nullptr) hip.hipGraphDestroy(graph);
+    if (graph == nullptr) return;
+    if (anew) {
+      (void)api::cuGraphDestroy(reinterpret_cast<CUgraph>(graph));
+    } else {
+      (void)hip.hipGraphDestroy(graph);
+    }
   }
   bool is_native() const { return node == nullptr; }
   bool is_child() const { return !graphs.empty() && condition == nullptr; }
 
+  Device* device = nullptr;  // null: any
   CUgraphNode node = nullptr;
-  RecordPtr kernel;
+  RecordPtr record;     // of a kernel or operations
   bool enabled = true;  // the kernel
   ConditionPtr condition;
   int type = 0;               // of the condition
   std::vector<Steps> graphs;  // the child's, or the bodies
 
   hipGraph_t graph = nullptr;  // the whole one's copy, without other nodes
+  bool anew = false;           // not HIP's copy, but made by its nodes
   hipGraphExec_t exec = nullptr;
   std::map<CUgraphNode, hipGraphNode_t> nodes;  // and what each is in `graph`
 };
@@ -63,6 +84,7 @@ struct Plan {
 
   std::mutex mutex;                   // launches and changes follow one another
   hipGraphExec_t replaced = nullptr;  // HIP's, whose address is the handle
+  Lanes lanes;
   Steps steps;
   std::vector<ConditionPtr> conditions;  // of all that is in it
   unsigned long long flags = 0;
@@ -103,22 +125,44 @@ Step* StepOf(Plan* plan, CUgraphNode node) {
 // Whether it is a step of its own.
 CUresult IsStep(CUgraphNode node, bool* is) {
   const RecordPtr record = FindRecord(node);
-  *is = record != nullptr &&
-        (record->launches || record->type == kConditionalNode);
+  *is = record != nullptr && record->is_stepped();
   CUgraph child = record != nullptr && !*is ? ChildOf(node) : nullptr;
   return child != nullptr ? NeedsPlan(child, is) : CUDA_SUCCESS;
+}
+
+Device* DeviceOf(const NodeRecord& record) {
+  Context* context = ContextOf(record.context);
+  return context != nullptr ? context->device : nullptr;
+}
+CUresult FindDevices(CUgraph graph, GraphDevices* found);
+CUresult FindDevices(CUgraphNode node, GraphDevices* found) {
+  const RecordPtr record = FindRecord(node);
+  if (record == nullptr) return CUDA_SUCCESS;
+  if (CUgraph child = ChildOf(node)) return FindDevices(child, found);
+  found->Add(DeviceOf(*record));
+  return CUDA_SUCCESS;
+}
+CUresult FindDevices(CUgraph graph, GraphDevices* found) {
+  std::vector<CUgraphNode> nodes;
+  CUresult result = ListNodes(graph, &nodes);
+  for (std::size_t i = 0; result == CUDA_SUCCESS && i < nodes.size(); ++i) {
+    result = FindDevices(nodes[i], found);
+  }
+  return result;
 }
 
 struct Ordered {
   CUgraphNode node;
   bool is_step;
+  Device* device;  // null: any
 };
 
-// Each node behind those it depends on; those that are steps as late as
-// possible, so that there are few.
+// Each node behind those it depends on, and with others of its device; those
+// that are steps as late as possible, so that there are few.
 CUresult Order(CUgraph graph, std::vector<Ordered>* order) {
   struct Waiting {
     bool is_step = false;
+    GraphDevices devices;
     std::size_t for_nodes = 0;
     std::vector<CUgraphNode> dependents;
   };
@@ -137,22 +181,39 @@ CUresult Order(CUgraph graph, std::vector<Ordered>* order) {
     if (error != hipSuccess) return FromHip(error);
     Waiting& own = waiting[node];
     own.for_nodes = count;
-    if (CUresult r = IsStep(node, &own.is_step); r != CUDA_SUCCESS) return r;
+    CUresult result = IsStep(node, &own.is_step);
+    if (result == CUDA_SUCCESS && DeviceCount() > 1) {
+      result = FindDevices(node, &own.devices);
+    }
+    if (result != CUDA_SUCCESS) return result;
     for (CUgraphNode one : before) waiting[one].dependents.push_back(node);
   }
-  std::vector<CUgraphNode> ready, ready_steps;
+  std::map<Device*, std::vector<CUgraphNode>> ready;
+  std::vector<CUgraphNode> ready_steps;
   const auto add = [&](CUgraphNode node) {
-    (waiting[node].is_step ? ready_steps : ready).push_back(node);
+    const Waiting& own = waiting[node];
+    (own.is_step ? ready_steps : ready[own.devices.first]).push_back(node);
   };
   for (CUgraphNode node : nodes) {
     if (waiting[node].for_nodes == 0) add(node);
   }
-  while (!ready.empty() || !ready_steps.empty()) {
-    std::vector<CUgraphNode>& from = ready.empty() ? ready_steps : ready;
-    CUgraphNode node = from.back();
-    from.pop_back();
-    order->push_back({node, waiting[node].is_step});
-    for (CUgraphNode next : waiting[node].dependents) {
+  Device* device = nullptr;
+  const auto next_list = [&]() -> std::vector<CUgraphNode>& {
+    if (!ready[nullptr].empty()) return ready[nullptr];
+    if (!ready[device].empty()) return ready[device];
+    for (auto& [other, list] : ready) {
+      if (list.empty()) continue;
+      device = other;
+      return list;
+    }
+    return ready_steps;
+  };
+  for (auto* from = &next_list(); !from->empty(); from = &next_list()) {
+    CUgraphNode node = from->back();
+    from->pop_back();
+    const Waiting& own = waiting[node];
+    order->push_back({node, own.is_step, own.devices.first});
+    for (CUgraphNode next : own.dependents) {
       if (--waiting[next].for_nodes == 0) add(next);
     }
   }
@@ -183,8 +244,12 @@ class StepMaker {
   }
   CUresult TakeConditions(CUgraph graph, Steps* steps);
   CUresult MakeStep(CUgraphNode node, bool in_body, Step* step);
-  hipError_t MakeGraph(CUgraph whole, const std::vector<Ordered>& all,
-                       const std::vector<CUgraphNode>& own, Step* step);
+  hipError_t CopyPart(CUgraph whole, const std::vector<Ordered>& all,
+                      const std::vector<CUgraphNode>& own, Step* step);
+  CUresult MakePart(CUgraph whole, const std::vector<CUgraphNode>& own,
+                    Step* step);
+  CUresult MakeGraph(CUgraph whole, const std::vector<Ordered>& all,
+                     const std::vector<CUgraphNode>& own, Step* step);
   hipError_t PairNodes(CUgraphNode node, hipGraphNode_t copy, Step* step);
 
   const unsigned long long flags_;
@@ -224,16 +289,11 @@ hipError_t StepMaker::PairNodes(CUgraphNode node, hipGraphNode_t copy,
   return hipSuccess;
 }
 
-// HIP's graph of these nodes alone.
-hipError_t StepMaker::MakeGraph(CUgraph whole, const std::vector<Ordered>& all,
-                                const std::vector<CUgraphNode>& own,
-                                Step* step) {
-  if (hip.is_before_5_3 && own.size() != all.size()) {
-    Log(LogLevel::kError,
-        "HIP before 5.3 makes no parts of a graph, which one with kernels that "
-        "launch kernels or with conditional nodes takes");
-    return hipErrorNotSupported;
-  }
+// HIP's copy without the other nodes.
+hipError_t StepMaker::CopyPart(CUgraph whole, const std::vector<Ordered>& all,
+                               const std::vector<CUgraphNode>& own,
+                               Step* step) {
+  const CurrentDevice current(step->device);
   hipError_t error = hip.hipGraphClone(&step->graph, Native(whole));
   if (error != hipSuccess) return error;
   std::map<CUgraphNode, bool> stays;
@@ -247,14 +307,48 @@ hipError_t StepMaker::MakeGraph(CUgraph whole, const std::vector<Ordered>& all,
     }
     if (error != hipSuccess) return error;
   }
-  return hip.hipGraphInstantiateWithFlags(&step->exec, step->graph, flags_);
+  return hipSuccess;
+}
+
+// The nodes made again.
+CUresult StepMaker::MakePart(CUgraph whole, const std::vector<CUgraphNode>& own,
+                             Step* step) {
+  GraphCopy copy;
+  CUgraph graph = nullptr;
+  std::vector<CUgraphNode> made;
+  CUresult result = CopyGraph(whole, &copy);
+  if (result == CUDA_SUCCESS) result = api::cuGraphCreate(&graph, 0);
+  if (result != CUDA_SUCCESS) return result;
+  step->graph = Native(graph);
+  step->anew = true;
+  copy.Keep({own.begin(), own.end()});
+  result = AddCopy(copy, graph, &made);
+  for (std::size_t i = 0; result == CUDA_SUCCESS && i < made.size(); ++i) {
+    result = FromHip(PairNodes(copy.nodes[i].original, Native(made[i]), step));
+  }
+  return result;
+}
+
+// HIP's graph of these nodes alone. HIP before 5.3 does not stand nodes and
+// edges that go, and 6.4 copies kernels of one device alone.
+CUresult StepMaker::MakeGraph(CUgraph whole, const std::vector<Ordered>& all,
+                              const std::vector<CUgraphNode>& own, Step* step) {
+  GraphDevices devices;
+  for (const Ordered& each : all) devices.Add(each.device);
+  CUresult result = hip.is_before_5_3 || devices.several
+                        ? MakePart(whole, own, step)
+                        : FromHip(CopyPart(whole, all, own, step));
+  if (result != CUDA_SUCCESS) return result;
+  const CurrentDevice current(step->device);
+  return FromHip(
+      hip.hipGraphInstantiateWithFlags(&step->exec, step->graph, flags_));
 }
 
 CUresult StepMaker::MakeStep(CUgraphNode node, bool in_body, Step* step) {
   const RecordPtr record = FindRecord(node);
   step->node = NameOf(node);
-  if (record->type == kKernelNode) {
-    step->kernel = record;
+  if (record->type == kKernelNode || record->type == kOperationsNode) {
+    step->record = record;
     return CUDA_SUCCESS;
   }
   std::vector<CUgraph> graphs = record->bodies;
@@ -285,7 +379,7 @@ CUresult StepMaker::Make(CUgraph graph, bool in_body, Steps* steps) {
   std::vector<Ordered> order;
   if (CUresult r = Order(graph, &order); r != CUDA_SUCCESS) return r;
   std::vector<std::vector<CUgraphNode>> own;  // of each step
-  for (const auto& [node, alone] : order) {
+  for (const auto& [node, alone, device] : order) {
     CUgraphNodeType type = 0;
     CUresult result = api::cuGraphNodeGetType(node, &type);
     if (result != CUDA_SUCCESS) return result;
@@ -297,11 +391,15 @@ CUresult StepMaker::Make(CUgraph graph, bool in_body, Steps* steps) {
       return Fail(CUDA_ERROR_NOT_SUPPORTED, PlanFailure::kNodeNotSupported,
                   node);
     }
-    if (alone || steps->list.empty() || !steps->list.back()->is_native()) {
+    const Step* last = steps->list.empty() ? nullptr : steps->list.back().get();
+    if (alone || last == nullptr || !last->is_native() ||
+        (device != nullptr && last->device != nullptr &&
+         last->device != device)) {
       steps->list.push_back(std::make_unique<Step>());
       own.emplace_back();
     }
     own.back().push_back(node);
+    if (device != nullptr) steps->list.back()->device = device;
     if (!alone) continue;
     result = MakeStep(node, in_body, steps->list.back().get());
     if (result != CUDA_SUCCESS) return result;
@@ -309,8 +407,8 @@ CUresult StepMaker::Make(CUgraph graph, bool in_body, Steps* steps) {
   for (std::size_t i = 0; i < own.size(); ++i) {
     Step* step = steps->list[i].get();
     if (!step->is_native()) continue;
-    const hipError_t error = MakeGraph(graph, order, own[i], step);
-    if (error != hipSuccess) return FromHip(error);
+    const CUresult result = MakeGraph(graph, order, own[i], step);
+    if (result != CUDA_SUCCESS) return result;
   }
   return CUDA_SUCCESS;
 }
@@ -319,25 +417,36 @@ CUresult StepMaker::Make(CUgraph graph, bool in_body, Steps* steps) {
 
 class Launcher {
  public:
-  Launcher(Context* context, hipStream_t stream)
-      : context_(context), stream_(stream) {}
+  Launcher(Lanes* lanes, Context* context, hipStream_t stream)
+      : lanes_(lanes), context_(context), stream_(stream) {}
 
   // Errors: what a launch answers. Faults of kernels end it, and stay with the
   // context, as when nobody waits.
   CUresult Run(const Steps& steps);
 
  private:
+  CUresult RunNative(const Step& step);
   CUresult RunKernel(const NodeRecord& record);
   CUresult RunCondition(const Step& step);
   // Of a condition, when all before it has ended.
   CUresult Await(const Condition& condition, std::uint32_t* value);
 
+  Lanes* const lanes_;
   Context* const context_;
   const hipStream_t stream_;
   bool ended_ = false;
 };
 
+CUresult Launcher::RunNative(const Step& step) {
+  const hipError_t error = lanes_->On(
+      step.device, context_, stream_,
+      [&](hipStream_t stream) { return LaunchNative(step.exec, stream); });
+  return NoteResult(context_, error);
+}
+
 CUresult Launcher::RunKernel(const NodeRecord& record) {
+  Context* context = ContextOf(record.context);
+  if (context == nullptr) context = context_;
   const CUDA_KERNEL_NODE_PARAMS& p = record.kernel;
   Grid grid = {};
   if (CUresult r = GridOf(p, record.attributes, &grid); r != CUDA_SUCCESS) {
@@ -345,12 +454,18 @@ CUresult Launcher::RunKernel(const NodeRecord& record) {
   }
   CUfunction function =
       p.func != nullptr ? p.func : reinterpret_cast<CUfunction>(p.kern);
-  LaunchTarget target;
-  const CUresult result = FindLaunchTarget(context_, function, &grid, &target);
-  return result == CUDA_SUCCESS
-             ? LaunchWithChildren(context_, target, grid, stream_,
-                                  p.kernelParams, nullptr)
-             : result;
+  CUresult result = CUDA_SUCCESS;
+  const hipError_t error =
+      lanes_->On(context->device, context_, stream_, [&](hipStream_t stream) {
+        LaunchTarget target;
+        result = FindLaunchTarget(context, function, &grid, &target);
+        if (result == CUDA_SUCCESS) {
+          result = LaunchWithChildren(context, target, grid, stream,
+                                      p.kernelParams, nullptr);
+        }
+        return hipSuccess;
+      });
+  return result == CUDA_SUCCESS ? FromHip(error) : result;
 }
 
 CUresult Launcher::Await(const Condition& condition, std::uint32_t* value) {
@@ -392,9 +507,12 @@ CUresult Launcher::Run(const Steps& steps) {
   for (const std::unique_ptr<Step>& step : steps.list) {
     CUresult result = CUDA_SUCCESS;
     if (step->is_native()) {
-      result = NoteResult(context_, LaunchNative(step->exec, stream_));
-    } else if (step->kernel != nullptr) {
-      if (step->enabled) result = RunKernel(*step->kernel);
+      result = RunNative(*step);
+    } else if (step->record != nullptr) {
+      if (!step->enabled) continue;
+      result = step->record->type == kKernelNode
+                   ? RunKernel(*step->record)
+                   : RunOperations(context_, stream_, *step->record);
     } else {
       result = step->is_child() ? Run(step->graphs[0]) : RunCondition(*step);
     }
@@ -444,25 +562,45 @@ CUresult TakeOver(Plan* plan, Plan* made) {
   return CUDA_SUCCESS;
 }
 
-// Calls `use` with the step that launches the kernel. False: there is none.
+// Calls `use` with the step that such a node is. False: there is none.
 template <typename Use>
-bool WithPlanKernel(CUgraphExec exec, CUgraphNode node, Use use) {
+bool WithPlanStep(CUgraphExec exec, CUgraphNode node, int type, Use use) {
   const std::shared_ptr<Plan> plan = PlanOf(exec);
   if (plan == nullptr) return false;
   std::lock_guard<std::mutex> lock(plan->mutex);
   Step* step = StepOf(plan.get(), node);
-  if (step == nullptr || step->kernel == nullptr) return false;
+  if (step == nullptr || step->record == nullptr ||
+      step->record->type != type) {
+    return false;
+  }
   use(step);
   return true;
 }
 
 }  // namespace
 
+CurrentDevice::CurrentDevice(const Device* device)
+    : before_(device != nullptr ? CurrentContextOrNull() : nullptr) {
+  if (device != nullptr) (void)Activate(device->primary.get());
+}
+CurrentDevice::~CurrentDevice() {
+  if (before_ != nullptr) (void)Activate(before_);
+}
+
+Device* DeviceOfNodes(CUgraph graph, bool* several) {
+  *several = false;
+  if (DeviceCount() < 2) return nullptr;
+  GraphDevices devices;
+  if (FindDevices(graph, &devices) != CUDA_SUCCESS) return nullptr;
+  *several = devices.several;
+  return devices.several ? nullptr : devices.first;
+}
+
 CUresult NeedsPlan(CUgraph graph, bool* needs) {
-  *needs = false;
-  if (!AnySteppedNode()) return CUDA_SUCCESS;
+  (void)DeviceOfNodes(graph, needs);
+  if (*needs || !AnySteppedNode()) return CUDA_SUCCESS;
   // Also where none of them is a node's yet, which is refused.
-  *needs = !ConditionsFor(graph).empty();
+  *needs = !ConditionsFor(graph).empty() || AnyLostEdges();
   std::vector<CUgraphNode> nodes;
   CUresult result = ListNodes(graph, &nodes);
   for (std::size_t i = 0; result == CUDA_SUCCESS && !*needs && i < nodes.size();
@@ -480,6 +618,7 @@ CUresult MakePlan(Context* context, CUgraph graph, unsigned long long flags,
   CUresult result = maker.Make(graph, IsBody(graph), &plan->steps);
   if (result != CUDA_SUCCESS) return result;
   plan->conditions = std::move(maker.conditions);
+  NoteSteppedNode();
   auto* handle = reinterpret_cast<CUgraphExec>(plan.get());
   std::lock_guard<std::mutex> lock(g_mutex);
   result = OwnConditions(plan.get(), nullptr);
@@ -528,7 +667,7 @@ bool IsPlan(CUgraphExec exec) { return PlanOf(exec) != nullptr; }
 CUresult LaunchPlan(Context* context, CUgraphExec exec, hipStream_t stream) {
   const std::shared_ptr<Plan> plan = PlanOf(exec);
   std::lock_guard<std::mutex> lock(plan->mutex);
-  return Launcher(context, stream).Run(plan->steps);
+  return Launcher(&plan->lanes, context, stream).Run(plan->steps);
 }
 
 void DestroyPlan(CUgraphExec exec) {
@@ -538,21 +677,21 @@ void DestroyPlan(CUgraphExec exec) {
   g_plans.erase(exec);
 }
 
-bool IsPlanKernel(CUgraphExec exec, CUgraphNode node) {
-  return WithPlanKernel(exec, node, [](const Step*) {});
+bool IsPlanStep(CUgraphExec exec, CUgraphNode node, int type) {
+  return WithPlanStep(exec, node, type, [](const Step*) {});
 }
-void SetPlanKernel(CUgraphExec exec, CUgraphNode node, RecordPtr kernel) {
-  WithPlanKernel(exec, node,
-                 [&](Step* step) { step->kernel = std::move(kernel); });
+void SetPlanStep(CUgraphExec exec, CUgraphNode node, RecordPtr record) {
+  WithPlanStep(exec, node, record->type,
+               [&](Step* step) { step->record = std::move(record); });
 }
 bool SetPlanKernelEnabled(CUgraphExec exec, CUgraphNode node, bool enabled) {
-  return WithPlanKernel(exec, node,
-                        [&](Step* step) { step->enabled = enabled; });
+  return WithPlanStep(exec, node, kKernelNode,
+                      [&](Step* step) { step->enabled = enabled; });
 }
 std::optional<bool> IsPlanKernelEnabled(CUgraphExec exec, CUgraphNode node) {
   std::optional<bool> enabled;
-  WithPlanKernel(exec, node,
-                 [&](const Step* step) { enabled = step->enabled; });
+  WithPlanStep(exec, node, kKernelNode,
+               [&](const Step* step) { enabled = step->enabled; });
   return enabled;
 }
 

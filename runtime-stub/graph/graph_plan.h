@@ -1,6 +1,8 @@
 // Executable graphs that the host takes through steps: those with kernels that
-// launch kernels, or with conditional nodes; and, in one step, those that got
-// another graph which HIP's update does not take over as CUDA's does.
+// launch kernels, with conditional nodes, with nodes of several devices, and
+// with operations on memory where HIP has no such nodes; and, in one step,
+// those that got another graph which HIP's update does not take over as CUDA's
+// does.
 //
 // What a kernel launches is launched by the host when the kernel has ended
 // (device_launch.h), and what a condition's value is the host sees when all
@@ -9,7 +11,9 @@
 // launching the whole launches these and the nodes in turn. A child graph with
 // such nodes and the bodies of conditions are steps within a step. Like the
 // launch of a kernel that launches others it returns when all have ended, but
-// for what stands behind the last such node.
+// for what stands behind the last such node. Nodes of one device that can stand
+// together are a graph of HIP's, which is launched on a stream of the device's;
+// for these nobody waits.
 #ifndef CERBERUS_RUNTIME_STUB_GRAPH_GRAPH_PLAN_H_
 #define CERBERUS_RUNTIME_STUB_GRAPH_GRAPH_PLAN_H_
 
@@ -23,9 +27,26 @@
 namespace cerberus::stub {
 
 struct Context;
+struct Device;
 
 // Whether a node of the graph, or of the graphs in it, is such a one.
 CUresult NeedsPlan(CUgraph graph, bool* needs);
+
+// The device that all nodes have to be executed on; null: any, or several.
+Device* DeviceOfNodes(CUgraph graph, bool* several);
+// Within its scope HIP's current device is this one, unless it is null. HIP
+// executes a graph on the device for which it was made executable, and 6.4
+// copies kernels of the current device alone.
+class CurrentDevice {
+ public:
+  explicit CurrentDevice(const Device* device);
+  ~CurrentDevice();
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+
+ private:
+  Context* const before_;
+};
 
 // Nodes by which those of a graph are known to a program that made the
 // executable graph of another.
@@ -48,9 +69,10 @@ bool IsPlan(CUgraphExec exec);
 CUresult LaunchPlan(Context* context, CUgraphExec exec, hipStream_t stream);
 void DestroyPlan(CUgraphExec exec);
 
-// Whether the node is a kernel that a plan launches itself, and changes of it.
-bool IsPlanKernel(CUgraphExec exec, CUgraphNode node);
-void SetPlanKernel(CUgraphExec exec, CUgraphNode node, RecordPtr kernel);
+// Whether the node is of this type, of a kernel or operations, and a step, and
+// changes of it.
+bool IsPlanStep(CUgraphExec exec, CUgraphNode node, int type);
+void SetPlanStep(CUgraphExec exec, CUgraphNode node, RecordPtr record);
 bool SetPlanKernelEnabled(CUgraphExec exec, CUgraphNode node, bool enabled);
 std::optional<bool> IsPlanKernelEnabled(CUgraphExec exec, CUgraphNode node);
 // Whether it is a child node with steps of its own, and another graph for it.

@@ -57,7 +57,13 @@ struct NodeRecord {
   std::vector<CUstreamBatchMemOpParams> operations;
   CUDA_CONDITIONAL_NODE_PARAMS conditional = {};
   std::vector<CUgraph> bodies;  // `conditional` points to them
-  CUcontext context = nullptr;  // of a copy, set or operations
+  CUcontext context = nullptr;  // of a kernel, copy, set or operations
+  bool by_host = false;         // operations that HIP has no nodes for
+
+  // Whether executable graphs with it are taken through steps (graph_plan.h).
+  bool is_stepped() const {
+    return launches || by_host || type == kConditionalNode;
+  }
 };
 
 // Records do not change: a node's is replaced, and its clones share it.
@@ -92,6 +98,10 @@ CUresult GetKernelParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* params);
 
 // The type of a node that was added: HIP 5.2.3 has another for some copies.
 std::optional<int> RecordedType(CUgraphNode node);
+
+// What a node of operations is to do (stream_memory.cc).
+CUresult RunOperations(Context* context, hipStream_t stream,
+                       const NodeRecord& record);
 
 // From the first such node, or handle for one, AnySteppedNode (graph.h) says
 // so.

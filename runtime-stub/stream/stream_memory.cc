@@ -48,27 +48,24 @@ CUresult CheckWrite(CUdeviceptr address, unsigned flags, std::size_t size) {
              : CUDA_SUCCESS;
 }
 
-CUresult RunOperation(const CUstreamBatchMemOpParams& op, CUstream stream) {
+hipError_t Perform(const CUstreamBatchMemOpParams& op, hipStream_t stream) {
+  void* const address = Pointer(op.value.address);
+  const auto word = static_cast<std::uint32_t>(op.value.word);
+  const unsigned compare = op.value.flags & kCompareMask;
   switch (op.operation) {
     case kWaitValue32:
-      return api::cuStreamWaitValue32_v2(stream, op.value.address,
-                                         static_cast<cuuint32_t>(op.value.word),
-                                         op.value.flags);
+      return hip.hipStreamWaitValue32(stream, address, word, compare,
+                                      ~std::uint32_t{0});
     case kWaitValue64:
-      return api::cuStreamWaitValue64_v2(stream, op.value.address,
-                                         op.value.word, op.value.flags);
+      return hip.hipStreamWaitValue64(stream, address, op.value.word, compare,
+                                      ~std::uint64_t{0});
     case kWriteValue32:
-      return api::cuStreamWriteValue32_v2(
-          stream, op.value.address, static_cast<cuuint32_t>(op.value.word),
-          op.value.flags);
+      return hip.hipStreamWriteValue32(stream, address, word, 0);
     case kWriteValue64:
-      return api::cuStreamWriteValue64_v2(stream, op.value.address,
-                                          op.value.word, op.value.flags);
-    case kFlushRemoteWrites:
-    case kBarrier:
+      return hip.hipStreamWriteValue64(stream, address, op.value.word, 0);
+    default:
       // Operations of one stream see each other's writes in order.
-      return CUDA_SUCCESS;
-    default: return CUDA_ERROR_INVALID_VALUE;
+      return hipSuccess;
   }
 }
 
@@ -99,9 +96,11 @@ CUresult HipOperation(const CUstreamBatchMemOpParams& op,
 
 constexpr unsigned kMostOperations = 256;
 
-RecordPtr OperationsOf(const CUDA_BATCH_MEM_OP_NODE_PARAMS& params) {
+RecordPtr OperationsOf(const CUDA_BATCH_MEM_OP_NODE_PARAMS& params,
+                       bool by_host = false) {
   auto record = std::make_shared<NodeRecord>();
   record->type = kOperationsNode;
+  record->by_host = by_host;
   record->context = params.ctx;
   record->operations.assign(params.paramArray,
                             params.paramArray + params.count);
@@ -116,15 +115,18 @@ CUresult CaptureOperations(hipStream_t stream, CUstreamBatchMemOpParams* list,
     return api::cuGraphAddBatchMemOpNode(at..., &params);
   });
 }
-CUresult CaptureOperation(hipStream_t stream, int operation,
-                          CUdeviceptr address, cuuint64_t word,
-                          unsigned flags) {
-  CUstreamBatchMemOpParams op = {};
+// One operation of a stream.
+CUresult Operate(CUstream handle, int operation, CUdeviceptr address,
+                 cuuint64_t word, unsigned flags) {
+  CERB_STREAM(context, stream, handle);
+  CUstreamBatchMemOpParams op = {}, checked;
   op.value.operation = operation;
   op.value.address = address;
   op.value.word = word;
   op.value.flags = flags;
-  return CaptureOperations(stream, &op, 1);
+  if (CUresult r = HipOperation(op, &checked); r != CUDA_SUCCESS) return r;
+  return Captures(stream) ? CaptureOperations(stream, &op, 1)
+                          : NoteResult(context, Perform(op, stream));
 }
 
 // Calls `use` with a node's operations in HIP's terms.
@@ -223,59 +225,32 @@ CUresult CopyOf(const CUDA_MEMCPY3D_BATCH_OP& op, CUDA_MEMCPY3D* copy) {
 
 }  // namespace
 
+CUresult RunOperations(Context* context, hipStream_t stream,
+                       const NodeRecord& record) {
+  for (const CUstreamBatchMemOpParams& op : record.operations) {
+    const CUresult result = NoteResult(context, Perform(op, stream));
+    if (result != CUDA_SUCCESS) return result;
+  }
+  return CUDA_SUCCESS;
+}
+
 namespace api {
 
-CUresult cuStreamWaitValue32_v2(CUstream handle, CUdeviceptr address,
+CUresult cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr address,
                                 cuuint32_t value, unsigned flags) {
-  CERB_STREAM(context, stream, handle);
-  if (CUresult r = CheckWait(address, flags, sizeof value); r != CUDA_SUCCESS) {
-    return r;
-  }
-  if (Captures(stream)) {
-    return CaptureOperation(stream, kWaitValue32, address, value, flags);
-  }
-  return NoteResult(context, hip.hipStreamWaitValue32(
-                                 stream, Pointer(address), value,
-                                 flags & kCompareMask, ~std::uint32_t{0}));
+  return Operate(stream, kWaitValue32, address, value, flags);
 }
-CUresult cuStreamWaitValue64_v2(CUstream handle, CUdeviceptr address,
+CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr address,
                                 cuuint64_t value, unsigned flags) {
-  CERB_STREAM(context, stream, handle);
-  if (CUresult r = CheckWait(address, flags, sizeof value); r != CUDA_SUCCESS) {
-    return r;
-  }
-  if (Captures(stream)) {
-    return CaptureOperation(stream, kWaitValue64, address, value, flags);
-  }
-  return NoteResult(context, hip.hipStreamWaitValue64(
-                                 stream, Pointer(address), value,
-                                 flags & kCompareMask, ~std::uint64_t{0}));
+  return Operate(stream, kWaitValue64, address, value, flags);
 }
-CUresult cuStreamWriteValue32_v2(CUstream handle, CUdeviceptr address,
+CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr address,
                                  cuuint32_t value, unsigned flags) {
-  CERB_STREAM(context, stream, handle);
-  if (CUresult r = CheckWrite(address, flags, sizeof value);
-      r != CUDA_SUCCESS) {
-    return r;
-  }
-  if (Captures(stream)) {
-    return CaptureOperation(stream, kWriteValue32, address, value, flags);
-  }
-  return NoteResult(
-      context, hip.hipStreamWriteValue32(stream, Pointer(address), value, 0));
+  return Operate(stream, kWriteValue32, address, value, flags);
 }
-CUresult cuStreamWriteValue64_v2(CUstream handle, CUdeviceptr address,
+CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address,
                                  cuuint64_t value, unsigned flags) {
-  CERB_STREAM(context, stream, handle);
-  if (CUresult r = CheckWrite(address, flags, sizeof value);
-      r != CUDA_SUCCESS) {
-    return r;
-  }
-  if (Captures(stream)) {
-    return CaptureOperation(stream, kWriteValue64, address, value, flags);
-  }
-  return NoteResult(
-      context, hip.hipStreamWriteValue64(stream, Pointer(address), value, 0));
+  return Operate(stream, kWriteValue64, address, value, flags);
 }
 CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr address,
                              cuuint32_t value, unsigned flags) {
@@ -304,7 +279,9 @@ CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned count,
   }
   if (Captures(native)) return CaptureOperations(native, operations, count);
   for (unsigned i = 0; i < count; ++i) {
-    const CUresult result = RunOperation(operations[i], stream);
+    const auto& op = operations[i].value;
+    const CUresult result =
+        Operate(stream, op.operation, op.address, op.word, op.flags);
     if (result != CUDA_SUCCESS) return result;
   }
   return CUDA_SUCCESS;
@@ -319,12 +296,19 @@ CUresult cuGraphAddBatchMemOpNode(CUgraphNode* node, CUgraph graph,
                                   const CUgraphNode* after, std::size_t count,
                                   const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
   if (node == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  bool by_host = false;
   const CUresult result = WithOperations(params, [&](const void* there) {
-    return hip.hipGraphAddBatchMemOpNode(Native(node), Native(graph),
-                                         Native(after), count, there);
+    const hipError_t error = hip.hipGraphAddBatchMemOpNode(
+        Native(node), Native(graph), Native(after), count, there);
+    by_host = error == hipErrorNotSupported && !hip.is_before_5_3;
+    return by_host ? hip.hipGraphAddEmptyNode(Native(node), Native(graph),
+                                              Native(after), count)
+                   : error;
   });
-  if (result == CUDA_SUCCESS) RememberNew(*node, OperationsOf(*params));
-  return result;
+  if (result != CUDA_SUCCESS) return result;
+  if (by_host) NoteSteppedNode();
+  RememberNew(*node, OperationsOf(*params, by_host));
+  return CUDA_SUCCESS;
 }
 CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode node,
                                         CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
@@ -347,20 +331,31 @@ CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode node,
 CUresult cuGraphBatchMemOpNodeSetParams(
     CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
   if (node == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const RecordPtr record = FindRecord(node);
+  const bool by_host = record != nullptr && record->by_host;
   const CUresult result = WithOperations(params, [&](void* there) {
-    return hip.hipGraphBatchMemOpNodeSetParams(Native(node), there);
+    return by_host ? hipSuccess
+                   : hip.hipGraphBatchMemOpNodeSetParams(Native(node), there);
   });
-  if (result == CUDA_SUCCESS) Remember(node, OperationsOf(*params));
+  if (result == CUDA_SUCCESS) Remember(node, OperationsOf(*params, by_host));
   return result;
 }
 CUresult cuGraphExecBatchMemOpNodeSetParams(
     CUgraphExec exec, CUgraphNode node,
     const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
   if (exec == nullptr || node == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_NODE_OF_EXEC(at, exec, node);
-  const CUresult result = WithOperations(params, [&](const void* there) {
-    return hip.hipGraphExecBatchMemOpNodeSetParams(at.exec, at.node, there);
-  });
+  CUresult result = CUDA_SUCCESS;
+  if (IsPlanStep(exec, node, kOperationsNode)) {
+    result = WithOperations(params, [](const void*) { return hipSuccess; });
+    if (result == CUDA_SUCCESS) {
+      SetPlanStep(exec, node, OperationsOf(*params, true));
+    }
+  } else {
+    CERB_NODE_OF_EXEC(at, exec, node);
+    result = WithOperations(params, [&](const void* there) {
+      return hip.hipGraphExecBatchMemOpNodeSetParams(at.exec, at.node, there);
+    });
+  }
   if (result == CUDA_SUCCESS) {
     CUgraphNodeParams noted = {};
     noted.type = kOperationsNode;
