@@ -12,6 +12,7 @@
 #include "runtime-stub/graph/graph_record.h"
 #include "runtime-stub/graph/user_object.h"
 #include "runtime-stub/stream/capture.h"
+#include "runtime-stub/stream/capture_into.h"
 #include "runtime-stub/stream/stream.h"
 #include "support/log.h"
 
@@ -114,6 +115,11 @@ CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
     LeaveCapture(stream);
     return NoteResult(context, error);
   }
+  if (CUgraph own = nodes.TakeOwnGraph()) {
+    (void)hip.hipGraphDestroy(Native(*graph));
+    *graph = own;
+    return CUDA_SUCCESS;
+  }
   nodes.Keep();
   return *graph != nullptr ? NumberNew(*graph) : CUDA_SUCCESS;
 }
@@ -146,9 +152,9 @@ CUresult cuStreamGetCaptureInfo_v2(CUstream handle,
       reinterpret_cast<const hipGraphNode_t**>(nodes), count);
   *status = CaptureStatus(stream, *status);
   if (id != nullptr) *id = number;
-  if (error == hipSuccess && graph != nullptr && *graph != nullptr) {
-    NumberGraph(*graph);
-  }
+  if (error != hipSuccess) return NoteResult(context, error);
+  ToProgram(number, graph, nodes, count != nullptr ? *count : 0);
+  if (graph != nullptr && *graph != nullptr) NumberGraph(*graph);
   return NoteResult(context, error);
 }
 CUresult cuStreamGetCaptureInfo_v3(CUstream handle,
@@ -288,8 +294,20 @@ CUresult cuGraphDebugDotPrint(CUgraph graph, const char* path, unsigned flags) {
 CUresult cuStreamUpdateCaptureDependencies(CUstream handle, CUgraphNode* nodes,
                                            std::size_t count, unsigned flags) {
   CERB_STREAM(context, stream, handle);
+  std::vector<CUgraphNode> natives(nodes,
+                                   nodes + (nodes != nullptr ? count : 0));
+  int status = 0;
+  unsigned long long id = 0;
+  hipGraph_t graph = nullptr;
+  if (hip.major == 5 &&
+      hip.hipStreamGetCaptureInfo_v2(stream, &status, &id, &graph, nullptr,
+                                     nullptr) == hipSuccess &&
+      status != 0) {
+    const hipError_t error = ToHip(id, graph, &natives);
+    if (error != hipSuccess) return NoteResult(context, error);
+  }
   return NoteResult(context, hip.hipStreamUpdateCaptureDependencies(
-                                 stream, Native(nodes), count, flags));
+                                 stream, Native(natives.data()), count, flags));
 }
 CUresult cuStreamUpdateCaptureDependencies_v2(CUstream handle,
                                               CUgraphNode* nodes,
@@ -312,8 +330,11 @@ CUresult cuStreamBeginCaptureToGraph(CUstream handle, CUgraph graph,
   if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (CUresult r = CheckEdges(after, edges, count); r != CUDA_SUCCESS) return r;
   CERB_STREAM(context, stream, handle);
-  const hipError_t error = hip.hipStreamBeginCaptureToGraph(
+  hipError_t error = hip.hipStreamBeginCaptureToGraph(
       stream, Native(graph), Native(after), nullptr, count, mode);
+  if (error == hipErrorNotSupported) {
+    error = BeginCaptureInto(stream, graph, after, count, mode);
+  }
   if (error == hipSuccess) {
     NoteCaptureBegin(stream);
     NoteCaptureToGraph(stream);

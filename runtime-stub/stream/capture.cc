@@ -10,6 +10,7 @@
 
 #include "runtime-stub/api/error.h"
 #include "runtime-stub/graph/graph.h"
+#include "runtime-stub/stream/capture_into.h"
 #include "support/never_destroyed.h"
 
 namespace cerberus::stub {
@@ -88,6 +89,7 @@ CapturedNodes::CapturedNodes(hipStream_t stream)
 }
 CapturedNodes::~CapturedNodes() {
   if (IsCapturing(stream_)) return;
+  (void)EndCaptureInto(capture_);
   std::vector<CUgraphNode> nodes;
   {
     std::lock_guard<std::mutex> lock(g_begun.mutex);
@@ -102,6 +104,8 @@ CapturedNodes::~CapturedNodes() {
   if (keep_) return;
   for (CUgraphNode node : nodes) ForgetDeadNode(node);
 }
+
+CUgraph CapturedNodes::TakeOwnGraph() const { return EndCaptureInto(capture_); }
 
 CUresult CaptureNode(hipStream_t stream, const NodeAdder& add) {
   constexpr unsigned kSetDependencies = 1;
@@ -119,9 +123,11 @@ CUresult CaptureNode(hipStream_t stream, const NodeAdder& add) {
   // The list is HIP's, and changes with the graph.
   const std::vector<hipGraphNode_t> after(before, before + count);
   CUgraphNode node = nullptr;
-  const CUresult result =
-      add(&node, reinterpret_cast<CUgraph>(graph),
-          reinterpret_cast<const CUgraphNode*>(after.data()), count);
+  auto to = reinterpret_cast<CUgraph>(graph);
+  auto behind = reinterpret_cast<const CUgraphNode*>(after.data());
+  ToProgram(id, &to, &behind, count);
+  const std::vector<CUgraphNode> from(behind, behind + count);
+  const CUresult result = add(&node, to, from.data(), count);
   if (result != CUDA_SUCCESS) return result;
   std::map<CUgraphNode, CUgraphEdgeData> edges;
   {
@@ -132,11 +138,12 @@ CUresult CaptureNode(hipStream_t stream, const NodeAdder& add) {
       g_begun.edges.erase(at);
     }
   }
-  for (const hipGraphNode_t one : after) {
-    const auto from = reinterpret_cast<CUgraphNode>(one);
-    const auto at = edges.find(from);
-    if (at != edges.end()) NoteEdges(&from, node, &at->second, 1);
+  for (const CUgraphNode one : from) {
+    const auto at = edges.find(one);
+    if (at != edges.end()) NoteEdges(&one, node, &at->second, 1);
   }
+  error = AddToHip(id, graph, after, &node);
+  if (error != hipSuccess) return FromHip(error);
   return FromHip(hip.hipStreamUpdateCaptureDependencies(stream, Native(&node),
                                                         1, kSetDependencies));
 }

@@ -28,6 +28,8 @@ class CapturedNodes {
   CapturedNodes(const CapturedNodes&) = delete;
   CapturedNodes& operator=(const CapturedNodes&) = delete;
   void Keep() { keep_ = true; }
+  // The program's graph that was captured into, where HIP has one of its own.
+  CUgraph TakeOwnGraph() const;
 
  private:
   const hipStream_t stream_;
