@@ -38,6 +38,33 @@ class RocmRoot:
                 "--preload", ":".join(map(str, self.preloads)), str(program),
                 *arguments]
 
+    def command_within(self, environment, program):
+        """The same for a program that starts others by paths of the root, which
+        it gets as its file system: this needs namespaces of users. Its folder
+        and that of the preloads lie in /mnt."""
+        for name in ("bin", "lib", "lib64"):
+            link = self.folder / name
+            if not link.exists():
+                link.symlink_to("usr/" + name)
+        for name in ("mnt/program", "mnt/preloads", "proc"):
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
+        environment["LD_PRELOAD"] = ":".join(
+            f"/mnt/preloads/{preload.name}" for preload in self.preloads)
+        return ["unshare", "--user", "--map-root-user", "--mount", "sh", "-ec",
+                WITHIN, "sh", str(self.folder), str(program.parent),
+                str(self.hsa.parent), f"/mnt/program/{program.name}"]
+
+
+# Mounts what a program needs in a root, and starts it there.
+WITHIN = """
+mount --bind "$2" "$1/mnt/program"
+mount --bind "$3" "$1/mnt/preloads"
+mount --rbind /proc "$1/proc"
+mount --rbind /dev "$1/dev"
+mount -t tmpfs none "$1/tmp"
+exec /usr/sbin/chroot "$1" "$4"
+"""
+
 
 def options_of(doc, suites, targets, only=None):
     """What the scripts that use roots are told; the first suite is the default.

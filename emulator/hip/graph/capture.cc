@@ -38,6 +38,7 @@ HIP_API hipError_t hipStreamBeginCapture(hipStream_t handle,
 HIP_API hipError_t hipStreamBeginCaptureToGraph(
     hipStream_t stream, hipGraph_t handle, const hipGraphNode_t* nodes,
     const void* /*edges*/, std::size_t count, std::uint32_t mode) {
+  if (ApiMajor() < 6) return Return(hipErrorNotSupported);
   std::shared_ptr<Graph> graph = GraphOf(handle);
   if (!graph || (nodes == nullptr && count != 0)) {
     return Return(hipErrorInvalidValue);

@@ -502,6 +502,7 @@ HIP_API hipError_t hipGraphMemFreeNodeGetParams(hipGraphNode_t node,
 HIP_API hipError_t hipGraphAddBatchMemOpNode(
     hipGraphNode_t* out, hipGraph_t graph, const hipGraphNode_t* after,
     std::size_t count, const hipBatchMemOpNodeParams* params) {
+  if (ApiMajor() < 6) return Return(hipErrorNotSupported);
   return Return(AddFrom(out, graph, after, count, params));
 }
 // The list stays the node's own.

@@ -1,6 +1,6 @@
-// Convolutions by AMD's MIOpen in all three directions, each with every solution
-// that it offers, and pooling, softmax and an activation, against sums on the
-// host. Prints PASS, or what is how far off.
+// Convolutions by AMD's MIOpen in all three directions, each with every
+// solution that it offers, and pooling, softmax and an activation, against sums
+// on the host. Prints PASS, or what is how far off.
 #include <hip/hip_runtime.h>
 #include <miopen/miopen.h>
 
@@ -72,8 +72,7 @@ void Products(const Shape& s, const Tensor& x, const Tensor& w, const Tensor& y,
                 const int iy = oy * s.stride + ky - s.pad;
                 const int ix = ox * s.stride + kx - s.pad;
                 if (iy < 0 || ix < 0 || iy >= s.h || ix >= s.w) continue;
-                use(x.At(n, c, iy, ix), w.At(k, c, ky, kx),
-                    y.At(n, k, oy, ox));
+                use(x.At(n, c, iy, ix), w.At(k, c, ky, kx), y.At(n, k, oy, ox));
               }
             }
           }
@@ -95,7 +94,8 @@ void Solutions(const std::string& what, const Tensor& out, double unit,
   if (count == 0) ++failed;
   for (const miopenConvSolution_t& one : solutions) {
     void* workspace = nullptr;
-    if (one.workspace_size != 0) CHECK(hipMalloc(&workspace, one.workspace_size));
+    if (one.workspace_size != 0)
+      CHECK(hipMalloc(&workspace, one.workspace_size));
     Spoil(out);
     CHECK(use(workspace, one.workspace_size, one.solution_id));
     CHECK(hipDeviceSynchronize());
@@ -246,10 +246,10 @@ void Activation() {
   Tensor x(2, 5, 7, 9), y(2, 5, 7, 9);
   miopenActivationDescriptor_t activation = nullptr;
   CHECK(miopenCreateActivationDescriptor(&activation));
-  CHECK(miopenSetActivationDescriptor(activation, miopenActivationTANH, 1, 2,
-                                      0));
+  CHECK(
+      miopenSetActivationDescriptor(activation, miopenActivationTANH, 1, 2, 0));
   for (std::size_t i = 0; i < x.host.size(); ++i) {
-    y.host[i] = static_cast<float>(std::tanh(2.0 * x.host[i]));
+    y.host[i] = static_cast<float>(2 * std::tanh(double(x.host[i])));
   }
   Spoil(y);
   CHECK(miopenActivationForward(handle, activation, &kOne, x.descriptor,

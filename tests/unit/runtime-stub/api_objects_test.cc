@@ -153,15 +153,50 @@ TEST_P(ObjectsTest, CaptureIntoAGraph) {
   ASSERT_EQ(CU(cuLaunchKernel)(add, 1, 1, 1, kThreads, 1, 1, 0, stream, params,
                                nullptr),
             CUDA_SUCCESS);
+  // Through an event, and by another stream.
+  CUevent event = nullptr;
+  CUstream other = nullptr;
+  ASSERT_EQ(CU(cuEventCreate)(&event, 2), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuStreamCreate)(&other, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuEventRecord)(event, stream), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuStreamWaitEvent)(other, event, 0), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuLaunchKernel)(add, 1, 1, 1, kThreads, 1, 1, 0, other, params,
+                               nullptr),
+            CUDA_SUCCESS);
+  CUstreamCaptureStatus status = 0;
+  cuuint64_t id = 0;
+  const CUgraphNode* nodes = nullptr;
+  std::size_t count = 0;
+  ASSERT_EQ(CU(cuStreamGetCaptureInfo_v2)(other, &status, &id, &captured,
+                                          &nodes, &count),
+            CUDA_SUCCESS);
+  EXPECT_EQ(captured, graph);
+  ASSERT_EQ(count, 1u);
+  CUgraphNode last = nodes[0], before[2] = {};
+  count = 2;
+  ASSERT_EQ(CU(cuGraphNodeGetDependencies)(last, before, &count), CUDA_SUCCESS);
+  ASSERT_EQ(count, 1u);
+  CUgraphNode middle = before[0];
+  count = 2;
+  ASSERT_EQ(CU(cuGraphNodeGetDependencies)(middle, before, &count),
+            CUDA_SUCCESS);
+  ASSERT_EQ(count, 1u);
+  EXPECT_EQ(before[0], first);
+  // The next one is behind `middle` and `last`, which HIP need not have seen.
+  ASSERT_EQ(CU(cuStreamUpdateCaptureDependencies)(other, &middle, 1, 0),
+            CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuEventRecord)(event, other), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuStreamWaitEvent)(stream, event, 0), CUDA_SUCCESS);
   ASSERT_EQ(CU(cuStreamEndCapture)(stream, &captured), CUDA_SUCCESS);
   EXPECT_EQ(captured, graph);
-  std::size_t count = 0;
+  EXPECT_EQ(CU(cuStreamDestroy_v2)(other), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuEventDestroy_v2)(event), CUDA_SUCCESS);
   ASSERT_EQ(CU(cuGraphGetNodes)(graph, nullptr, &count), CUDA_SUCCESS);
-  EXPECT_EQ(count, 2u);
+  EXPECT_EQ(count, 3u);
   CUgraphExec exec = nullptr;
   ASSERT_EQ(CU(cuGraphInstantiateWithFlags)(&exec, graph, 0), CUDA_SUCCESS);
   ASSERT_EQ(CU(cuGraphLaunch)(exec, stream), CUDA_SUCCESS);
-  EXPECT_EQ(ValueOf(ints), 42);
+  EXPECT_EQ(ValueOf(ints), 44);
   EXPECT_EQ(CU(cuGraphExecDestroy)(exec), CUDA_SUCCESS);
   EXPECT_EQ(CU(cuGraphDestroy)(graph), CUDA_SUCCESS);
   EXPECT_EQ(CU(cuStreamDestroy_v2)(stream), CUDA_SUCCESS);
