@@ -14,7 +14,6 @@
 #include "runtime-stub/stream/capture.h"
 #include "runtime-stub/stream/capture_into.h"
 #include "runtime-stub/stream/stream.h"
-#include "support/log.h"
 
 namespace cerberus::stub {
 namespace {
@@ -106,7 +105,7 @@ CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
   if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_STREAM(context, stream, handle);
   CapturedNodes nodes(stream);
-  if (EndBrokenCapture(stream)) {
+  if (EndBrokenCapture(stream) || nodes.EndForeign()) {
     *graph = nullptr;
     return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   }
@@ -198,13 +197,10 @@ CUresult cuGraphClone(CUgraph* clone, CUgraph graph) {
   CUresult result = HasConditions(graph, &has_conditions);
   if (result != CUDA_SUCCESS) return result;
   if (has_conditions) return CUDA_ERROR_INVALID_VALUE;
-  bool several = false;
-  const CurrentDevice current(DeviceOfNodes(graph, &several));
-  if (several && hip.major == 6) {
-    Log(LogLevel::kError,
-        "HIP 6 clones no graph with kernels of several devices");
-    return CUDA_ERROR_NOT_SUPPORTED;
-  }
+  Device* device = nullptr;
+  result = DeviceToCopyOn(graph, &device);
+  if (result != CUDA_SUCCESS) return result;
+  const CurrentDevice current(device);
   const hipError_t error = hip.hipGraphClone(Native(clone), Native(graph));
   if (error != hipSuccess) return NoteResult(context, error);
   result = CopyRecords(graph, *clone);

@@ -133,8 +133,7 @@ CUresult MakeExecutable(Context* context, CUgraph graph,
   const CUresult result = NeedsPlan(graph, &needs_plan);
   if (result != CUDA_SUCCESS) return result;
   if (needs_plan) return MakePlan(context, graph, needed, exec, failure);
-  bool several = false;
-  *device = DeviceOfNodes(graph, &several);
+  *device = DeviceOfNodes(graph);
   const CurrentDevice current(*device);
   hipError_t error = hip.hipGraphInstantiateWithFlags(
       Native(exec), Native(graph), needed | wished);
@@ -220,8 +219,7 @@ CUresult UpdateInSteps(CUgraphExec exec, CUgraph graph, bool needs_plan,
 
 CUresult UpdateByHip(Context* context, CUgraphExec exec, CUgraph graph,
                      UpdateResult* update) {
-  bool several = false;
-  const CurrentDevice current(DeviceOfNodes(graph, &several));
+  const CurrentDevice current(DeviceOfNodes(graph));
   return NoteResult(
       context, hip.hipGraphExecUpdate(Native(exec), Native(graph),
                                       Native(&update->node), &update->what));

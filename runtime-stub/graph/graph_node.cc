@@ -305,9 +305,11 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph,
   CUresult result = HasConditions(child, &has_conditions);
   if (result != CUDA_SUCCESS) return result;
   if (has_conditions) return CUDA_ERROR_INVALID_VALUE;
+  Device* device = nullptr;
+  result = DeviceToCopyOn(child, &device);
+  if (result != CUDA_SUCCESS) return result;
   {
-    bool several = false;
-    const CurrentDevice current(DeviceOfNodes(child, &several));
+    const CurrentDevice current(device);
     result = NoteResult(context, hip.hipGraphAddChildGraphNode(
                                      Native(node), Native(graph), Native(after),
                                      count, Native(child)));
@@ -346,8 +348,10 @@ CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node,
   }
   if (needs_plan) return CUDA_ERROR_INVALID_VALUE;
   CERB_NODE_OF_EXEC(at, exec, node);
-  bool several = false;
-  const CurrentDevice current(DeviceOfNodes(child, &several));
+  Device* device = nullptr;
+  result = DeviceToCopyOn(child, &device);
+  if (result != CUDA_SUCCESS) return result;
+  const CurrentDevice current(device);
   const hipError_t error =
       hip.hipGraphExecChildGraphNodeSetParams(at.exec, at.node, Native(child));
   if (error == hipSuccess) {

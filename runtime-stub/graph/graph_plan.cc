@@ -151,6 +151,13 @@ CUresult FindDevices(CUgraph graph, GraphDevices* found) {
   return result;
 }
 
+// Of all that HIP says.
+GraphDevices DevicesOf(CUgraph graph) {
+  GraphDevices devices;
+  if (DeviceCount() > 1) (void)FindDevices(graph, &devices);
+  return devices;
+}
+
 struct Ordered {
   CUgraphNode node;
   bool is_step;
@@ -587,17 +594,20 @@ CurrentDevice::~CurrentDevice() {
   if (before_ != nullptr) (void)Activate(before_);
 }
 
-Device* DeviceOfNodes(CUgraph graph, bool* several) {
-  *several = false;
-  if (DeviceCount() < 2) return nullptr;
-  GraphDevices devices;
-  if (FindDevices(graph, &devices) != CUDA_SUCCESS) return nullptr;
-  *several = devices.several;
+Device* DeviceOfNodes(CUgraph graph) {
+  const GraphDevices devices = DevicesOf(graph);
   return devices.several ? nullptr : devices.first;
+}
+CUresult DeviceToCopyOn(CUgraph graph, Device** device) {
+  const GraphDevices devices = DevicesOf(graph);
+  *device = devices.several ? nullptr : devices.first;
+  if (!devices.several || hip.major != 6) return CUDA_SUCCESS;
+  Log(LogLevel::kError, "HIP 6 copies no graph with nodes of several devices");
+  return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 CUresult NeedsPlan(CUgraph graph, bool* needs) {
-  (void)DeviceOfNodes(graph, needs);
+  *needs = DevicesOf(graph).several;
   if (*needs || !AnySteppedNode()) return CUDA_SUCCESS;
   // Also where none of them is a node's yet, which is refused.
   *needs = !ConditionsFor(graph).empty() || AnyLostEdges();

@@ -33,7 +33,10 @@ struct Device;
 CUresult NeedsPlan(CUgraph graph, bool* needs);
 
 // The device that all nodes have to be executed on; null: any, or several.
-Device* DeviceOfNodes(CUgraph graph, bool* several);
+Device* DeviceOfNodes(CUgraph graph);
+// The same for a graph that HIP is to copy. Errors: CUDA_ERROR_NOT_SUPPORTED,
+// where it cannot.
+CUresult DeviceToCopyOn(CUgraph graph, Device** device);
 // Within its scope HIP's current device is this one, unless it is null. HIP
 // executes a graph on the device for which it was made executable, and 6.4
 // copies kernels of the current device alone.

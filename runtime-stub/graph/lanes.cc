@@ -38,6 +38,7 @@ hipError_t Lanes::Enter(Device* device, Context* context, hipStream_t stream,
                         hipStream_t* lane) {
   if (device == nullptr || device == context->device) return hipSuccess;
   Context* there = device->primary.get();
+  std::lock_guard<std::mutex> lock(mutex_);
   hipStream_t& own = streams_[device];
   hipError_t error = hipSuccess;
   if (own == nullptr) {

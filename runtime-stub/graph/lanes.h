@@ -4,6 +4,7 @@
 #define CERBERUS_RUNTIME_STUB_GRAPH_LANES_H_
 
 #include <map>
+#include <mutex>
 
 #include "hip/hip_abi.h"
 
@@ -37,6 +38,7 @@ class Lanes {
                    hipStream_t* lane);
   hipError_t Leave(Context* context, hipStream_t stream, hipStream_t lane);
 
+  std::mutex mutex_;
   std::map<Device*, hipStream_t> streams_;
 };
 

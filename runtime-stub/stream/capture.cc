@@ -105,6 +105,11 @@ CapturedNodes::~CapturedNodes() {
   for (CUgraphNode node : nodes) ForgetDeadNode(node);
 }
 
+bool CapturedNodes::EndForeign() const {
+  if (!HasForeignNodes(capture_, stream_)) return false;
+  DropCapture(stream_);
+  return true;
+}
 CUgraph CapturedNodes::TakeOwnGraph() const { return EndCaptureInto(capture_); }
 
 CUresult CaptureNode(hipStream_t stream, const NodeAdder& add) {

@@ -28,6 +28,9 @@ class CapturedNodes {
   CapturedNodes(const CapturedNodes&) = delete;
   CapturedNodes& operator=(const CapturedNodes&) = delete;
   void Keep() { keep_ = true; }
+  // Ends a capture into the program's graph in which HIP has nodes of its own,
+  // a library's; false: it has none.
+  bool EndForeign() const;
   // The program's graph that was captured into, where HIP has one of its own.
   CUgraph TakeOwnGraph() const;
 

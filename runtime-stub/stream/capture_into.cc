@@ -6,6 +6,7 @@
 
 #include "hip/hip_loader.h"
 #include "runtime-stub/graph/graph.h"
+#include "support/log.h"
 #include "support/never_destroyed.h"
 
 namespace cerberus::stub {
@@ -90,6 +91,27 @@ CUgraph EndCaptureInto(unsigned long long capture) {
   g_captures.all.erase(capture);
   g_captures.any = !g_captures.all.empty();
   return graph;
+}
+
+bool HasForeignNodes(unsigned long long capture, hipStream_t stream) {
+  bool foreign = false;
+  (void)With(capture, [&](const Into& into) {
+    int status = 0;
+    hipGraph_t own = nullptr;
+    std::size_t count = 0;
+    unsigned long long id = 0;
+    hipError_t error = hip.hipStreamGetCaptureInfo_v2(stream, &status, &id,
+                                                      &own, nullptr, nullptr);
+    if (error == hipSuccess) error = hip.hipGraphGetNodes(own, nullptr, &count);
+    foreign = error == hipSuccess && count > into.program.size();
+    return error;
+  });
+  if (foreign) {
+    Log(LogLevel::kError,
+        "HIP before 6 cannot capture a library of AMD's into a graph that is "
+        "there");
+  }
+  return foreign;
 }
 
 void ToProgram(unsigned long long capture, CUgraph* graph,

@@ -20,6 +20,11 @@ hipError_t BeginCaptureInto(hipStream_t stream, CUgraph graph,
 // null; it is none from now on.
 CUgraph EndCaptureInto(unsigned long long capture);
 
+// Whether HIP's graph of such a capture has other nodes than those that stand
+// for the program's: a library of AMD's has been called, whose work would be
+// lost.
+bool HasForeignNodes(unsigned long long capture, hipStream_t stream);
+
 // What HIP says of a capture, in nodes of the program's graph if it is such a
 // one. The list stays until the thread asks again.
 void ToProgram(unsigned long long capture, CUgraph* graph,

@@ -8,10 +8,11 @@ Each is unpacked by mmdebstrap into a root of its own, ROOTS/SUITE-PACKAGE, once
 rocRAND (25 MB to download beside HIP's 110 MB), rocFFT (2 MB; its kernels are
 compiled as it runs), rocBLAS (170 MB, 2.3 GB on disk; unstable's 4.0 GB),
 rocSOLVER (with rocBLAS 3.9 GB on disk), RCCL (290 MB on disk), and of unstable
-alone hipBLASLt (0.7 GB on disk) and MIOpen (with rocBLAS and a compiler, which
-it starts). The programs are in tests/long/rocm; they
-run on the suite's HIP runtime over the emulator's HSA face, on each target, RCCL's
-on three GPUs of it, and check what they get.
+alone hipBLASLt (0.7 GB on disk), MIOpen (with rocBLAS and the compiler that it
+starts) and, as headers, rocPRIM, hipCUB and rocThrust; the hip libraries with
+those that they call. The programs are in tests/long/rocm; they run on the suite's
+HIP runtime over the emulator's HSA face, on each target, RCCL's on three GPUs of
+it, and check what they get.
 """
 import dataclasses
 import os
@@ -29,6 +30,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 @dataclasses.dataclass(frozen=True)
 class Library:
     more: tuple = ()  # packages beside that of its headers
+    headers: bool = False  # there is no more to it: `more` are all packages
     unstable: bool = False  # trixie does not have it
     gpus: int = 1
     within: bool = False  # it starts compilers by their paths
@@ -45,8 +47,10 @@ LIBRARIES = {
     "hipsolver": Library(),
     "hipsparse": Library(),
     "hipblaslt": Library(("libhipblas-common-dev",), unstable=True),
-    "miopen": Library(("clang-21", "lld-21", "dash"), unstable=True,
-                      within=True),
+    "miopen": Library(("clang-21", "clang-tools-21", "lld-21", "llvm-21",
+                       "dash"), unstable=True, within=True),
+    "headers": Library(("librocprim-dev", "libhipcub-dev", "librocthrust-dev",
+                        "rocm-device-libs-21"), headers=True, unstable=True),
 }
 
 
@@ -65,6 +69,23 @@ def build(root, name, work):
          ROOT / f"tests/long/rocm/{name}.cc", *files_of(folder, name),
          *folder.glob("librocblas.so.?"), *folder.glob("libamdhip64.so.?"),
          "-Wl,--allow-shlib-undefined",
+         "-o", program], check=True)
+    return program
+
+
+def build_headers(root, name, target, work):
+    program = work / f"{name}-{target}"
+    bitcode = next(root.folder.glob("usr/lib/llvm-*/lib/clang/*/amdgcn/bitcode"))
+    wave = 64 if target.startswith("gfx9") else 32
+    subprocess.run(
+        ["clang++-22", "-x", "hip", ROOT / f"tests/long/rocm/{name}.hip", "-x",
+         "none", "-std=c++20", "-O2", "-no-hip-rt",
+         f"--hip-path={root.folder}/usr", f"--rocm-path={root.folder}/usr",
+         f"--rocm-device-lib-path={bitcode}", "-D__HIP_ROCclr__",
+         "-D__HIP_PLATFORM_AMD__", f"-D__AMDGCN_WAVEFRONT_SIZE={wave}",
+         "-idirafter", root.folder / "usr/include", "-mcode-object-version=5",
+         f"--offload-arch={target}", "-Wl,--allow-shlib-undefined",
+         *(root.folder / rocm_root.LIBRARIES).glob("libamdhip64.so.?"),
          "-o", program], check=True)
     return program
 
@@ -112,7 +133,7 @@ def main():
     options = rocm_root.options_of(__doc__, ["trixie", "unstable"],
                                    "gfx1100,gfx90a", list(LIBRARIES))
     failed = 0
-    with tempfile.TemporaryDirectory() as work:
+    with tempfile.TemporaryDirectory() as folder:
         for name in [options.only] if options.only else LIBRARIES:
             library = LIBRARIES[name]
             if (not options.only and library.unstable and
@@ -120,11 +141,16 @@ def main():
                 continue
             root = rocm_root.open_root(
                 options.suite, options.roots, options.build,
-                [f"lib{name}-dev", *library.more])
+                [*([] if library.headers else [f"lib{name}-dev"]),
+                 *library.more])
             if options.download:
                 continue
-            program = build(root, name, pathlib.Path(work))
+            work = pathlib.Path(folder)
+            if not library.headers:
+                program = build(root, name, work)
             for target in options.targets.split(","):
+                if library.headers:
+                    program = build_headers(root, name, target, work)
                 why = run(root, library, target, program)
                 print(f"{name} on {target}: {why or 'PASS'}", flush=True)
                 failed += bool(why)
