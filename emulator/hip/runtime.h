@@ -195,8 +195,10 @@ hipError_t CurrentStream(hipStream_t handle, std::shared_ptr<Stream>* out);
 
 // Memory of another process that hipIpcOpenMemHandle has mapped
 // (hip/memory/ipc.cc).
-bool IsOpenedMemory(void* pointer);
 hipError_t CloseMemory(void* pointer);
+// Such that hipMemPoolImportPointer gave: hipFree and hipFreeAsync close it.
+void NotePooled(void* pointer);
+bool IsImportedFromPool(void* pointer);
 
 // Gives an event a record that other processes can map.
 bool ShareEvent(Event* event);

@@ -16,6 +16,7 @@
 #include "hip/visible_devices.h"
 #include "runtime-stub/api/api.h"
 #include "runtime-stub/api/error.h"
+#include "runtime-stub/api/guard.h"
 #include "runtime-stub/device/context.h"
 #include "runtime-stub/device/provider.h"
 #include "support/log.h"
@@ -235,7 +236,11 @@ bool SharedOverflow() {
 }
 
 CUresult InitDevices() {
-  static const CUresult result = FindAll();
+  static const CUresult result = [] {
+    const CUresult found = FindAll();
+    if (found == CUDA_SUCCESS) LoseGpusByFork();
+    return found;
+  }();
   return result;
 }
 

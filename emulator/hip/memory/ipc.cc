@@ -44,6 +44,7 @@ struct State {
     std::uint64_t size;
     HandleLayout handle;
     int times;
+    bool pooled = false;  // comes from a pool, and is freed like its memory
   };
   std::map<void*, Opened> opened;
 };
@@ -119,10 +120,18 @@ Event::~Event() {
   if (shared_file >= 0) close(shared_file);
 }
 
-bool IsOpenedMemory(void* pointer) {
+void NotePooled(void* pointer) {
   State& state = The();
   std::lock_guard<std::mutex> lock(state.mutex);
-  return state.opened.count(pointer) != 0;
+  const auto found = state.opened.find(pointer);
+  if (found != state.opened.end()) found->second.pooled = true;
+}
+
+bool IsImportedFromPool(void* pointer) {
+  State& state = The();
+  std::lock_guard<std::mutex> lock(state.mutex);
+  const auto found = state.opened.find(pointer);
+  return found != state.opened.end() && found->second.pooled;
 }
 
 hipError_t CloseMemory(void* pointer) {

@@ -30,7 +30,8 @@ hipError_t Release(void* pointer, bool host) {
   std::optional<Block> block = Runtime::Get().Find(pointer);
   if (!block || block->address != reinterpret_cast<std::uint64_t>(pointer) ||
       (block->kind == MemoryKind::kHost) != host ||
-      (block->adopted && !IsMappedExternal(pointer))) {
+      (block->adopted && !IsMappedExternal(pointer) &&
+       !IsImportedFromPool(pointer))) {
     return hipErrorInvalidValue;
   }
   if (host) {
@@ -45,6 +46,7 @@ hipError_t Release(void* pointer, bool host) {
       }
     }
   }
+  if (IsImportedFromPool(pointer)) return CloseMemory(pointer);
   if (block->adopted) return UnmapExternal(pointer);
   if (FreeGraphMemory(pointer)) return hipSuccess;
   return Runtime::Get().Free(pointer, host ? "hipHostFree" : "hipFree");

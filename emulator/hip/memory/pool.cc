@@ -111,7 +111,7 @@ HIP_API hipError_t hipFreeAsync(void* pointer, hipStream_t stream) {
     if (error == hipSuccess) found->Submit(std::move(work));
     return Return(error);
   }
-  if (IsOpenedMemory(pointer)) {
+  if (IsImportedFromPool(pointer)) {
     // From another process's pool: it goes from this one only.
     Work work;
     work.kind = Work::Kind::kFree;
@@ -310,5 +310,7 @@ HIP_API hipError_t hipMemPoolImportPointer(void** out, hipMemPool_t pool,
   if (pool == nullptr || !pool->imported || data == nullptr) {
     return Return(hipErrorInvalidValue);
   }
-  return hipIpcOpenMemHandle(out, *data, 0);
+  const hipError_t error = hipIpcOpenMemHandle(out, *data, 0);
+  if (error == hipSuccess) NotePooled(*out);
+  return error;
 }

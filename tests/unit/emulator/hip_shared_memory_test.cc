@@ -61,6 +61,12 @@ int RunAsOtherProcess(const char* text) {
     if (hipFreeAsync(memory, nullptr) != hipSuccess) return 34;
     if (hipStreamSynchronize(nullptr) != hipSuccess) return 35;
     if (hipMemset(memory, 5, 64) == hipSuccess) return 36;
+    // hipFree frees it, too.
+    if (hipMemPoolImportPointer(&memory, pool, &handle) != hipSuccess) {
+      return 38;
+    }
+    if (hipFree(memory) != hipSuccess) return 39;
+    if (hipMemset(memory, 5, 64) == hipSuccess) return 40;
     return hipMemPoolDestroy(pool) == hipSuccess ? 0 : 37;
   }
   if (hipIpcOpenMemHandle(&memory, handle, 1) != hipSuccess) return 10;

@@ -123,6 +123,12 @@ TEST_F(IpcTest, WhatAnotherProcessOwns) {
   EXPECT_EQ(ValueOf(pooled), 8);
   EXPECT_EQ(CU(cuMemFreeAsync)(pooled, nullptr), CUDA_SUCCESS);
   EXPECT_EQ(CU(cuCtxSynchronize)(), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuMemPoolImportPointer)(&pooled, imported, &handles.pooled),
+            CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMemFree_v2)(pooled), CUDA_SUCCESS);
+  EXPECT_NE(
+      CU(cuPointerGetAttribute)(&context, CU_POINTER_ATTRIBUTE_CONTEXT, pooled),
+      CUDA_SUCCESS);
   for (CUmemoryPool each : {imported, pool}) {
     EXPECT_EQ(CU(cuMemPoolDestroy)(each), CUDA_SUCCESS);
   }
