@@ -117,14 +117,14 @@ CUresult FindKernel(Module* module, const char* name, Kernel** kernel) {
 }
 
 CUresult FindGlobal(const void* handle, const char* name, CUdeviceptr* address,
-                    std::size_t* bytes) {
+                    std::size_t* bytes, bool managed = false) {
   if (name == nullptr || (address == nullptr && bytes == nullptr)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   CERB_MODULE(module, handle);
   Context* context = nullptr;
   if (CUresult r = UseModule(*module, &context); r != CUDA_SUCCESS) return r;
-  return module->GetGlobal(context, name, address, bytes);
+  return module->GetGlobal(context, name, address, bytes, managed);
 }
 
 // What cuLinkCreate begins: PTX modules behind one another, which the
@@ -238,7 +238,7 @@ CUresult cuLibraryGetGlobal(CUdeviceptr* address, std::size_t* bytes,
 CUresult cuLibraryGetManaged(CUdeviceptr* address, std::size_t* bytes,
                              CUlibrary handle, const char* name) {
   if (CurrentContextOrNull() != nullptr) {
-    return FindGlobal(handle, name, address, bytes);
+    return FindGlobal(handle, name, address, bytes, true);
   }
   CERB_MODULE(module, handle);
   if (name == nullptr || (address == nullptr && bytes == nullptr)) {
@@ -246,7 +246,7 @@ CUresult cuLibraryGetManaged(CUdeviceptr* address, std::size_t* bytes,
   }
   Context* context = GetDevice(0)->primary.get();
   if (CUresult r = Activate(context); r != CUDA_SUCCESS) return r;
-  return module->GetGlobal(context, name, address, bytes);
+  return module->GetGlobal(context, name, address, bytes, true);
 }
 
 // --- linking at run time ---

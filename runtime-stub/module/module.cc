@@ -15,6 +15,7 @@
 #include "runtime-stub/device/provider.h"
 #include "runtime-stub/launch/device_launch.h"
 #include "runtime-stub/launch/services.h"
+#include "runtime-stub/memory/managed.h"
 #include "runtime-stub/memory/texture_reference.h"
 #include "runtime-stub/module/hip_image.h"
 #include "runtime-stub/stream/capture.h"
@@ -432,7 +433,8 @@ CUresult Module::FunctionOf(Kernel* kernel, Context* context,
 }
 
 CUresult Module::GetGlobal(Context* context, const char* name,
-                           CUdeviceptr* address, std::size_t* bytes) {
+                           CUdeviceptr* address, std::size_t* bytes,
+                           bool managed) {
   std::lock_guard<std::mutex> lock(mutex_);
   hipDeviceptr_t pointer = nullptr;
   std::size_t size = 0;
@@ -448,7 +450,11 @@ CUresult Module::GetGlobal(Context* context, const char* name,
         &pointer, &size, devices_[context->device->ordinal]->hip_module, name);
   }
   if (error != hipSuccess) return NoteResult(context, error);
-  if (address != nullptr) *address = reinterpret_cast<CUdeviceptr>(pointer);
+  const CUdeviceptr at = reinterpret_cast<CUdeviceptr>(pointer);
+  if (managed) {
+    NoteManagedVariable(devices_[context->device->ordinal].get(), at, size);
+  }
+  if (address != nullptr) *address = at;
   if (bytes != nullptr) *bytes = size;
   return CUDA_SUCCESS;
 }
@@ -476,6 +482,7 @@ void Module::UnloadFrom(Device* device) {
     FlushOutput(device);
     hip.hipModuleUnload(std::exchange(*loaded, nullptr));
   };
+  ForgetManagedVariables(slot);
   unload(&slot->hip_module);
   if (slot->alone == nullptr) return;
   for (auto& [name, entry] : slot->alone->entries()) unload(&entry.hip_module);

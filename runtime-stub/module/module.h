@@ -96,8 +96,9 @@ class Module {
   // one.
   CUresult FunctionOf(Kernel* kernel, Context* context, hipFunction_t* function,
                       const KernelInfo* form = nullptr);
+  // A `managed` one counts as managed memory from then on.
   CUresult GetGlobal(Context* context, const char* name, CUdeviceptr* address,
-                     std::size_t* bytes);
+                     std::size_t* bytes, bool managed = false);
   // Tells kernels that launch this one what may be asked of it, if its code is
   // loaded; after what is so has changed.
   CUresult UpdateHandle(Kernel* kernel, Device* device);

@@ -40,6 +40,12 @@ int main() {
   cudaPointerAttributes a;
   CHECK(cudaPointerGetAttributes(&a, first));
   EXPECT(a.type == cudaMemoryTypeManaged && a.devicePointer == first);
+#if CUDART_VERSION >= 12000
+  // A variable is managed memory, too.
+  CHECK(cudaPointerGetAttributes(&a, &total));
+  EXPECT(a.type == cudaMemoryTypeManaged && a.devicePointer == &total &&
+         a.hostPointer == &total);
+#endif
 #if CUDART_VERSION < 12020
   const int here = 0;
 #else
