@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "emulator/access/whole.h"
 #include "emulator/vector/host_isa.h"
 
 namespace cerberus::emulator::CERBERUS_EMU_ISA {
@@ -109,28 +110,18 @@ inline void Blend(u32* d, const u32* v, const u32* mask) {
   for (u32 i = 0; i < n; ++i) d[i] = (v[i] & mask[i]) | (d[i] & ~mask[i]);
 }
 
-// One lane's element, eight bytes at a time: another thread of the host may
-// be writing them, and an aligned b64 is loaded and stored whole.
+// One lane's element.
 template <u32 kWords>
 inline void GetElement(const u8* from, u32* v, u32 stride) {
-  for (u32 r = 0; r + 1 < kWords; r += 2) {
-    const u64 pair = Get<u64>(from + 4 * r);
-    v[r * stride] = static_cast<u32>(pair);
-    v[(r + 1) * stride] = static_cast<u32>(pair >> 32);
-  }
-  if constexpr (kWords % 2 != 0) {
-    v[(kWords - 1) * stride] = Get<u32>(from + 4 * (kWords - 1));
-  }
+  u32 words[kWords];
+  GetWhole(from, kWords, words);
+  for (u32 r = 0; r < kWords; ++r) v[r * stride] = words[r];
 }
 template <u32 kWords>
 inline void PutElement(u8* to, const u32* v, u32 stride) {
-  for (u32 r = 0; r + 1 < kWords; r += 2) {
-    const u64 pair = v[r * stride] | u64{v[(r + 1) * stride]} << 32;
-    std::memcpy(to + 4 * r, &pair, 8);
-  }
-  if constexpr (kWords % 2 != 0) {
-    std::memcpy(to + 4 * (kWords - 1), &v[(kWords - 1) * stride], 4);
-  }
+  u32 words[kWords];
+  for (u32 r = 0; r < kWords; ++r) words[r] = v[r * stride];
+  PutWhole(to, kWords, words);
 }
 
 template <u32 kWords, u32 n>

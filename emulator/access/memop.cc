@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "emulator/access/shadow.h"
+#include "emulator/access/whole.h"
 #include "emulator/device/launch.h"
 #include "emulator/vector/float_math.h"
 
@@ -401,8 +402,12 @@ u8* FlatAt(Wave& w, u64 address, u32 bytes, int lane, const MemOp& op) {
 
 void LoadLaneData(const MemOp& op, const u8* from, u32* row, u32 lane, u32 n) {
   if (op.bytes >= 4) {
-    for (u32 r = 0; r < op.bytes / 4u; ++r) {
-      std::memcpy(&row[r * n + lane], from + 4 * r, 4);
+    const u32 words = op.bytes / 4u;
+    for (u32 first = 0; first < words; first += 4) {
+      const u32 count = std::min(4u, words - first);
+      u32 part[4];
+      GetWhole(from + 4 * first, count, part);
+      for (u32 r = 0; r < count; ++r) row[(first + r) * n + lane] = part[r];
     }
     return;
   }
@@ -425,8 +430,12 @@ void LoadLaneData(const MemOp& op, const u8* from, u32* row, u32 lane, u32 n) {
 
 void StoreLaneData(const MemOp& op, u8* to, const u32* row, u32 lane, u32 n) {
   if (op.bytes >= 4) {
-    for (u32 r = 0; r < op.bytes / 4u; ++r) {
-      std::memcpy(to + 4 * r, &row[r * n + lane], 4);
+    const u32 words = op.bytes / 4u;
+    for (u32 first = 0; first < words; first += 4) {
+      const u32 count = std::min(4u, words - first);
+      u32 part[4];
+      for (u32 r = 0; r < count; ++r) part[r] = row[(first + r) * n + lane];
+      PutWhole(to + 4 * first, count, part);
     }
     return;
   }

@@ -22,8 +22,18 @@ llvm::Value* FunctionLowering::ToPointer(Value* address, unsigned as) {
 
 namespace {
 
-// A naturally aligned access of so many bytes is never seen in part.
-constexpr unsigned kMostWholeBytes = 8;
+// A naturally aligned access of so many bytes is never seen in part: by LLVM's
+// model up to 8, and 16 since they are one instruction that moves within one
+// line of the caches. PTX's model would allow one access for each element, but
+// CUB's look-back passes a state and a value as .v2.u32 and as .v2.u64.
+constexpr unsigned kMostWholeBytes = 16;
+constexpr unsigned kMostAtomicBytes = 8;
+// What such an access of 16 bytes has for a type. LLVM has no atomic of that
+// size; a volatile one is never split, and passes by all caches that are not
+// the device's.
+llvm::Type* WholeType(llvm::LLVMContext& context) {
+  return llvm::FixedVectorType::get(llvm::Type::getInt32Ty(context), 4);
+}
 
 unsigned SpaceNumber(Space space) {
   switch (space) {
@@ -187,18 +197,17 @@ std::vector<llvm::Value*> FunctionLowering::LoadOrdered(Value* pointer,
   const bool is_volatile = sem == Sem::kVolatile || mods().mmio() == Mmio::kOn;
   const llvm::SyncScope::ID scope =
       is_volatile ? llvm::SyncScope::System : SyncScope(mods().scope());
-  // In chunks of as many bytes as the hardware takes whole. PTX's model
-  // would allow one access for each element, but CUB's look-back passes a
-  // state and a value as .v2.u32.
   const unsigned total = width * bytes;
   const unsigned chunk = std::min(total, kMostWholeBytes);
   std::vector<Value*> chunks;
   for (unsigned offset = 0; offset < total; offset += chunk) {
+    const bool atomic = chunk <= kMostAtomicBytes;
     llvm::LoadInst* load = b_.CreateAlignedLoad(
-        Int(chunk * 8), b_.CreateConstGEP1_32(b_.getInt8Ty(), pointer, offset),
-        llvm::Align(chunk), is_volatile);
-    load->setAtomic(llvm::AtomicOrdering::Monotonic, scope);
-    chunks.push_back(load);
+        atomic ? Int(chunk * 8) : WholeType(b_.getContext()),
+        b_.CreateConstGEP1_32(b_.getInt8Ty(), pointer, offset),
+        llvm::Align(chunk), is_volatile || !atomic);
+    if (atomic) load->setAtomic(llvm::AtomicOrdering::Monotonic, scope);
+    chunks.push_back(b_.CreateBitCast(load, Int(chunk * 8)));
   }
   for (unsigned i = 0; i < width; ++i) {
     const unsigned begin = i * bytes;
@@ -338,10 +347,12 @@ void FunctionLowering::LowerSt() {
                       : b_.CreateTrunc(b_.CreateLShr(part, offset % bytes * 8),
                                        type));
       }
+      const bool atomic = chunk <= kMostAtomicBytes;
+      if (!atomic) bits = b_.CreateBitCast(bits, WholeType(b_.getContext()));
       llvm::StoreInst* store = b_.CreateAlignedStore(
           bits, b_.CreateConstGEP1_32(b_.getInt8Ty(), at.pointer, offset),
-          llvm::Align(chunk), is_volatile);
-      store->setAtomic(llvm::AtomicOrdering::Monotonic, scope);
+          llvm::Align(chunk), is_volatile || !atomic);
+      if (atomic) store->setAtomic(llvm::AtomicOrdering::Monotonic, scope);
     }
     return;
   }

@@ -337,6 +337,11 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute,
                               CUdevice ordinal) {
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_DEVICE(ordinal);
+  // CU_DEVICE_ATTRIBUTE_MAX of CUDA 13.5.
+  constexpr int kBehindLast = 162;
+  if (attribute <= 0 || attribute >= kBehindLast) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   *value = device->attribute(attribute);
   return CUDA_SUCCESS;
 }

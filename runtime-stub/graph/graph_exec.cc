@@ -1,9 +1,11 @@
 // Executable graphs: made, launched and updated.
 #include "runtime-stub/graph/graph_exec.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "hip/hip_loader.h"
@@ -12,6 +14,7 @@
 #include "runtime-stub/device/context.h"
 #include "runtime-stub/graph/device_graph.h"
 #include "runtime-stub/graph/graph.h"
+#include "runtime-stub/graph/graph_memory.h"
 #include "runtime-stub/graph/graph_plan.h"
 #include "runtime-stub/graph/lanes.h"
 #include "runtime-stub/graph/native_exec.h"
@@ -40,6 +43,7 @@ struct Executable {
   std::shared_ptr<GraphCopy> copy;
   Device* device = nullptr;      // its nodes', null: any, or several
   std::shared_ptr<Lanes> lanes;  // if there is one
+  GraphMemory memory;
 };
 std::mutex g_mutex;
 using Executables = std::map<CUgraphExec, Executable>;
@@ -52,6 +56,31 @@ bool Find(CUgraphExec exec, Executable* out) {
   if (at == g_executables.end()) return false;
   *out = at->second;
   return true;
+}
+
+// A graph that allocates memory has one executable graph at a time (CUDA Driver
+// API, cuGraphInstantiate).
+bool HasExecutable(const GraphMemory& memory) {
+  if (memory.allocated.empty()) return false;
+  const CUdeviceptr address = memory.allocated.front();
+  std::lock_guard<std::mutex> lock(g_mutex);
+  return std::any_of(
+      g_executables.begin(), g_executables.end(), [address](const auto& each) {
+        const auto& theirs = each.second.memory.allocated;
+        return std::find(theirs.begin(), theirs.end(), address) != theirs.end();
+      });
+}
+
+// Memory of the executable graph, if it has any, and whether memory of earlier
+// launches is freed by the next one.
+std::optional<GraphMemory> LaunchedMemory(CUgraphExec exec, bool* frees) {
+  std::lock_guard<std::mutex> lock(g_mutex);
+  const auto at = g_executables.find(exec);
+  if (at == g_executables.end()) return std::nullopt;
+  const GraphMemory& memory = at->second.memory;
+  if (memory.left.empty() && memory.freed.empty()) return std::nullopt;
+  *frees = (at->second.flags & kAutoFreeOnLaunch) != 0;
+  return memory;
 }
 
 template <typename Member, typename Out>
@@ -158,6 +187,10 @@ CUresult Instantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags,
     result = CheckForDevice(*copy, failure);
   }
   Device* device = nullptr;
+  GraphMemory memory = MemoryOf(*copy);
+  if (result == CUDA_SUCCESS && HasExecutable(memory)) {
+    result = CUDA_ERROR_INVALID_VALUE;
+  }
   if (result == CUDA_SUCCESS) {
     result = MakeExecutable(context, graph, flags, exec, &device, failure);
   }
@@ -167,8 +200,8 @@ CUresult Instantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags,
     const unsigned number = NewGraphNumber();
     auto lanes = device != nullptr ? std::make_shared<Lanes>() : nullptr;
     std::lock_guard<std::mutex> lock(g_mutex);
-    g_executables[*exec] = {flags, number, std::move(copy), device,
-                            std::move(lanes)};
+    g_executables[*exec] = {flags,  number,           std::move(copy),
+                            device, std::move(lanes), std::move(memory)};
   } catch (...) {
     if (IsPlan(*exec)) {
       DestroyPlan(*exec);
@@ -324,10 +357,17 @@ CUresult cuGraphUpload(CUgraphExec exec, CUstream handle) {
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream handle) {
   if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_STREAM(context, stream, handle);
+  bool frees = false;
+  std::optional<GraphMemory> memory;
+  if (!Captures(stream)) memory = LaunchedMemory(exec, &frees);
+  if (memory && !frees && IsAnyUnfreed(*memory)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   const CUresult result = Captures(stream) ? CaptureGraphLaunch(stream, exec)
                           : AnySteppedNode() && IsPlan(exec)
                               ? RunGraph(context, exec, stream)
                               : LaunchExecutable(context, exec, stream);
+  if (memory && result == CUDA_SUCCESS) NoteGraphLaunch(*memory);
   return result == CUDA_SUCCESS ? KeepUserObjectsOfLaunch(exec, handle)
                                 : result;
 }

@@ -13,6 +13,7 @@
 #include "runtime-stub/graph/conditional.h"
 #include "runtime-stub/graph/graph.h"
 #include "runtime-stub/graph/graph_exec.h"
+#include "runtime-stub/graph/graph_memory.h"
 #include "runtime-stub/graph/graph_plan.h"
 #include "runtime-stub/graph/graph_record.h"
 #include "runtime-stub/graph/user_object.h"
@@ -426,7 +427,10 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph,
   }
   const hipError_t error = hip.hipGraphAddMemAllocNode(
       Native(node), Native(graph), Native(after), count, &there);
-  if (error == hipSuccess) params->dptr = there.dptr;
+  if (error == hipSuccess) {
+    params->dptr = there.dptr;
+    NoteGraphMemoryFreed(there.dptr);
+  }
   return RememberNew(error, context, node, kAllocNode);
 }
 CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node,

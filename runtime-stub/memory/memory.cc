@@ -8,6 +8,7 @@
 #include "runtime-stub/api/handle.h"
 #include "runtime-stub/device/context.h"
 #include "runtime-stub/device/location.h"
+#include "runtime-stub/graph/graph_memory.h"
 #include "runtime-stub/memory/managed.h"
 #include "runtime-stub/memory/pointer.h"
 #include "runtime-stub/stream/stream.h"
@@ -177,7 +178,9 @@ CUresult cuMemAlloc_v2(CUdeviceptr* out, std::size_t bytes) {
 CUresult cuMemFree_v2(CUdeviceptr address) {
   CERB_POINTER(context, address);
   if (address == 0) return CUDA_SUCCESS;
-  return NoteResult(context, hip.hipFree(Pointer(address)));
+  const hipError_t error = hip.hipFree(Pointer(address));
+  if (error == hipSuccess) NoteGraphMemoryFreed(address);
+  return NoteResult(context, error);
 }
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr* out, std::size_t* pitch,

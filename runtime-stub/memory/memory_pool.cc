@@ -7,6 +7,7 @@
 #include "runtime-stub/api/error.h"
 #include "runtime-stub/device/context.h"
 #include "runtime-stub/device/location.h"
+#include "runtime-stub/graph/graph_memory.h"
 #include "runtime-stub/stream/capture.h"
 #include "runtime-stub/stream/stream.h"
 
@@ -74,7 +75,9 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
       return cuGraphAddMemFreeNode(at..., address);
     });
   }
-  return NoteResult(context, hip.hipFreeAsync(Pointer(address), stream));
+  const hipError_t error = hip.hipFreeAsync(Pointer(address), stream);
+  if (error == hipSuccess) NoteGraphMemoryFreed(address);
+  return NoteResult(context, error);
 }
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr* out, std::size_t bytes,
                                  CUmemoryPool pool, CUstream handle) {

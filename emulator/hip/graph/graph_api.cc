@@ -87,6 +87,16 @@ GraphNode* CopyIn(hipGraph_t clone, const GraphNode* original) {
   return found == clone->copies.end() ? nullptr : found->second;
 }
 
+// A node that goes is no copy, and has none.
+void ForgetCopies(const GraphNode* node) {
+  std::lock_guard<std::mutex> lock(g_mutex);
+  for (ihipGraph* graph : g_graphs) {
+    std::erase_if(graph->copies, [node](const auto& pair) {
+      return pair.first == node || pair.second == node;
+    });
+  }
+}
+
 hipError_t CloneGraph(hipGraph_t original, hipGraph_t* out) {
   const std::shared_ptr<Graph> graph = GraphOf(original);
   if (out == nullptr || !graph) return hipErrorInvalidValue;
@@ -325,6 +335,7 @@ HIP_API hipError_t hipGraphDestroyNode(hipGraphNode_t handle) {
   for (const std::unique_ptr<GraphNode>& other : graph->nodes) {
     std::erase(other->after, node);
   }
+  ForgetCopies(node);
   std::erase_if(graph->nodes,
                 [node](const auto& each) { return each.get() == node; });
   DropLeftHandles();

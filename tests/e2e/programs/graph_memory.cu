@@ -45,8 +45,46 @@ int main() {
     const std::vector<int> got = ToHost(out, 64);
     for (int i = 0; i < 64; ++i) EXPECT(got[i] == 5 + i);
   }
+  // One executable graph at a time.
+  cudaGraphExec_t second;
+  EXPECT(cudaGraphInstantiate(&second, graph, 0) == cudaErrorInvalidValue);
+  EXPECT(cudaGetLastError() == cudaErrorInvalidValue);
+  CHECK(cudaGraphExecDestroy(exec));
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
   CHECK(cudaGraphExecDestroy(exec));
   CHECK(cudaGraphDestroy(graph));
+
+  // What a graph leaves allocated has to be freed before the next launch, by
+  // whomever, unless it is told to do that itself.
+  CHECK(cudaGraphCreate(&graph, 0));
+  CHECK(cudaGraphAddMemAllocNode(&first, graph, nullptr, 0, &alloc));
+  k.func = reinterpret_cast<void*>(Set);
+  k.kernelParams = set_args;
+  CHECK(cudaGraphAddKernelNode(&set, graph, &first, 1, &k));
+  cudaGraph_t freeing;
+  CHECK(cudaGraphCreate(&freeing, 0));
+  CHECK(cudaGraphAddMemFreeNode(&last, freeing, nullptr, 0, alloc.dptr));
+  cudaGraphExec_t free_exec;
+  CHECK(cudaGraphInstantiate(&free_exec, freeing, 0));
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
+  for (int round = 0; round < 3; ++round) {
+    CHECK(cudaGraphLaunch(exec, 0));
+    EXPECT(ToHost(static_cast<int*>(alloc.dptr), 64)[63] == 5 + 63);
+    EXPECT(cudaGraphLaunch(exec, 0) == cudaErrorInvalidValue);
+    EXPECT(cudaGetLastError() == cudaErrorInvalidValue);
+    if (round == 0) CHECK(cudaFreeAsync(alloc.dptr, 0));
+    if (round == 1) CHECK(cudaFree(alloc.dptr));
+    if (round == 2) CHECK(cudaGraphLaunch(free_exec, 0));
+  }
+  CHECK(cudaGraphExecDestroy(exec));
+  CHECK(cudaGraphInstantiate(&exec, graph,
+                             cudaGraphInstantiateFlagAutoFreeOnLaunch));
+  for (int round = 0; round < 3; ++round) CHECK(cudaGraphLaunch(exec, 0));
+  CHECK(cudaFree(alloc.dptr));
+  CHECK(cudaGraphExecDestroy(exec));
+  CHECK(cudaGraphExecDestroy(free_exec));
+  CHECK(cudaGraphDestroy(graph));
+  CHECK(cudaGraphDestroy(freeing));
 
   // A capture makes the same nodes; a stream that has joined may go.
   cudaStream_t s, side;

@@ -273,6 +273,12 @@ TEST_F(HipGraph, ClonesAndChildren) {
   ASSERT_EQ(hipGraphNodeFindInClone(&copy, node, clone), hipSuccess);
   EXPECT_NE(copy, node);
   EXPECT_EQ(hipGraphNodeFindInClone(&copy, node, graph_), hipErrorInvalidValue);
+  hipGraph_t other = nullptr;
+  ASSERT_EQ(hipGraphClone(&other, graph_), hipSuccess);
+  ASSERT_EQ(hipGraphNodeFindInClone(&copy, node, other), hipSuccess);
+  EXPECT_EQ(hipGraphDestroyNode(copy), hipSuccess);
+  EXPECT_EQ(hipGraphNodeFindInClone(&copy, node, other), hipErrorInvalidValue);
+  EXPECT_EQ(hipGraphDestroy(other), hipSuccess);
   ASSERT_EQ(hipGraphAddChildGraphNode(&child, graph_, &node, 1, clone),
             hipSuccess);
   ASSERT_EQ(hipGraphChildGraphNodeGetGraph(child, &inner), hipSuccess);
