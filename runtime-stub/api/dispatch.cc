@@ -1,7 +1,5 @@
 #include "runtime-stub/api/dispatch.h"
 
-#include <pthread.h>
-
 #include <array>
 #include <cstring>
 #include <iterator>
@@ -13,24 +11,6 @@
 #include "support/log.h"
 
 namespace cerberus::stub {
-
-template <>
-inline constexpr bool kNeedsGpus<&api::cuDriverGetVersion> = false;
-template <>
-inline constexpr bool kNeedsGpus<&api::cuGetErrorName> = false;
-template <>
-inline constexpr bool kNeedsGpus<&api::cuGetErrorString> = false;
-template <>
-inline constexpr bool kNeedsGpus<&api::cuGetExportTable> = false;
-template <>
-inline constexpr bool kNeedsGpus<&api::cuGetProcAddress> = false;
-template <>
-inline constexpr bool kNeedsGpus<&api::cuGetProcAddress_v2> = false;
-
-void LoseGpusByFork() {
-  pthread_atfork(nullptr, nullptr, [] { g_lost_by_fork = true; });
-}
-
 namespace {
 
 thread_local hipStream_t t_default_stream = nullptr;

@@ -1,5 +1,3 @@
-// What every call of the driver passes on its way in.
-//
 // Where memory runs out, the standard library throws. No exception leaves the
 // stub: every function that a program reaches is called through Guarded, which
 // turns one into the CUDA error for it.
@@ -11,7 +9,6 @@
 #ifndef CERBERUS_RUNTIME_STUB_API_GUARD_H_
 #define CERBERUS_RUNTIME_STUB_API_GUARD_H_
 
-#include <atomic>
 #include <exception>
 
 #include "runtime-stub/api/cuda_abi.h"
@@ -21,26 +18,11 @@ namespace cerberus::stub {
 // Within a catch clause: the error for what was thrown.
 CUresult ErrorOfException();
 
-// A process that was forked off after its parent had found the GPUs has none:
-// neither the threads of HIP nor what it shares with the kernel driver came
-// along. Like NVIDIA's driver it says so, instead of waiting for them.
-inline std::atomic<bool> g_lost_by_fork = false;
-// From now on, for processes that are forked off this one.
-void LoseGpusByFork();
-
-// Functions that answer there, too, have a row of their own in dispatch.cc.
-template <auto Function>
-inline constexpr bool kNeedsGpus = true;
-
 template <auto Function>
 struct Guarded;
 template <typename... Args, CUresult (*Function)(Args...)>
 struct Guarded<Function> {
   static CUresult Call(Args... args) {
-    if (kNeedsGpus<Function> &&
-        g_lost_by_fork.load(std::memory_order_relaxed)) {
-      return CUDA_ERROR_NOT_INITIALIZED;
-    }
     try {
       return Function(args...);
     } catch (const std::exception&) {

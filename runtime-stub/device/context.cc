@@ -182,6 +182,10 @@ Context* ContextOf(CUcontext handle) {
 
 CUresult UseContext(Context* context) {
   if (__builtin_expect(Exiting(), 0)) return CUDA_ERROR_DEINITIALIZED;
+  // After a fork.
+  if (__builtin_expect(DeviceCount() == 0, 0)) {
+    return CUDA_ERROR_NOT_INITIALIZED;
+  }
   if (__builtin_expect(!context->primary && context->references.load() == 0,
                        0)) {
     return CUDA_ERROR_CONTEXT_IS_DESTROYED;

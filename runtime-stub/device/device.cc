@@ -1,5 +1,7 @@
 #include "runtime-stub/device/device.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -16,7 +18,6 @@
 #include "hip/visible_devices.h"
 #include "runtime-stub/api/api.h"
 #include "runtime-stub/api/error.h"
-#include "runtime-stub/api/guard.h"
 #include "runtime-stub/device/context.h"
 #include "runtime-stub/device/provider.h"
 #include "support/log.h"
@@ -238,10 +239,17 @@ bool SharedOverflow() {
 CUresult InitDevices() {
   static const CUresult result = [] {
     const CUresult found = FindAll();
-    if (found == CUDA_SUCCESS) LoseGpusByFork();
+    // A process that is forked off from now on has no GPUs: neither the threads
+    // of HIP nor what it shares with the kernel driver come along. Like
+    // NVIDIA's driver it says so, instead of waiting for them.
+    if (found == CUDA_SUCCESS) {
+      pthread_atfork(nullptr, nullptr, [] { g_count = 0; });
+    }
     return found;
   }();
-  return result;
+  return result == CUDA_SUCCESS && DeviceCount() == 0
+             ? CUDA_ERROR_NOT_INITIALIZED
+             : result;
 }
 
 int DeviceCount() { return g_count.load(std::memory_order_acquire); }
@@ -337,11 +345,6 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute,
                               CUdevice ordinal) {
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_DEVICE(ordinal);
-  // CU_DEVICE_ATTRIBUTE_MAX of CUDA 13.5.
-  constexpr int kBehindLast = 162;
-  if (attribute <= 0 || attribute >= kBehindLast) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
   *value = device->attribute(attribute);
   return CUDA_SUCCESS;
 }
