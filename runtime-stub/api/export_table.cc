@@ -99,7 +99,12 @@ CUresult GetPrimaryContext(CUcontext* context, CUdevice ordinal) {
   return CUDA_SUCCESS;
 }
 
-// How cudart 11 hands over a registered image.
+// How cudart 9 hands over a registered image.
+CUresult LoadImage(CUmodule* module, const void* wrapper) {
+  return LoadWrapper(module, wrapper);
+}
+
+// How cudart 11 does.
 CUresult LoadRegisteredImage(CUmodule* module, const void* wrapper, void*,
                              void*, unsigned) {
   return LoadWrapper(module, wrapper);
@@ -119,6 +124,7 @@ constexpr TableId kCudartInterfaceId = {
     "cudart interface"};
 const Table kCudartInterface = MakeTable<kCudartInterfaceId>({
     {0, Size(13)},
+    {1, CERB_GUARDED_SLOT(LoadImage)},
     {2, Slot(GetPrimaryContext)},
     {6, CERB_GUARDED_SLOT(LoadRegisteredImage)},
     {7, Slot(ForgetRegisteredImage)},

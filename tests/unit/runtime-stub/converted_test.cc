@@ -415,6 +415,35 @@ TEST_F(ConvertedTest, UnconvertedWrapperIsCompiled) {
   EXPECT_THAT(JitStarts(), SizeIs(1));
 }
 
+// Slots of the export table through which cudart hands over what was
+// registered: cudart 9 by the first, cudart 11 by the second.
+TEST_F(ConvertedTest, CudartsInterfaceLoadsWrappers) {
+  WriteArchive("gfx1100", Key(), "hsaco", CodeWith("prebuilt"));
+  const void* wrapper = Convert();
+  CUcontext context = nullptr;
+  ASSERT_EQ(CU(cuCtxCreate_v2)(&context, 0, 0), CUDA_SUCCESS);
+  constexpr CUuuid kInterface = {
+      {0x6b, -0x2b, -0x05, 0x6c, 0x5b, -0x0c, -0x19, 0x4a, -0x77, -0x79, -0x27,
+       0x39, 0x12, -0x03, -0x63, -0x07}};
+  const void* table = nullptr;
+  ASSERT_EQ(CU(cuGetExportTable)(&table, &kInterface), CUDA_SUCCESS);
+  using Load = CUresult(CUmodule*, const void*, void*, void*, unsigned);
+  for (int slot : {1, 6}) {
+    CUmodule module = nullptr;
+    ASSERT_EQ(
+        reinterpret_cast<Load*>(static_cast<void* const*>(table)[slot])(
+            &module, wrapper, nullptr, nullptr, 0),
+        CUDA_SUCCESS)
+        << slot;
+    CUfunction function = nullptr;
+    EXPECT_EQ(CU(cuModuleGetFunction)(&function, module, "prebuilt"),
+              CUDA_SUCCESS)
+        << slot;
+    EXPECT_EQ(CU(cuModuleUnload)(module), CUDA_SUCCESS);
+  }
+  CU(cuCtxDestroy_v2)(context);
+}
+
 // PTX handed over as text is found in the archives of the process by its
 // content.
 TEST_F(ConvertedTest, TextIsFoundByItsContent) {

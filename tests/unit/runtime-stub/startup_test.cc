@@ -286,7 +286,7 @@ TEST_F(Startup, UnknownSlotsRefuseAndSayWhich) {
   const struct {
     const char* table;
     std::set<int> known;
-  } rows[] = {{kInterface, {0, 2, 6, 7, 12}},
+  } rows[] = {{kInterface, {0, 1, 2, 6, 7, 12}},
               {kCallbacks, {0, 2, 6}},
               {kToolStorage, {0, 2}},
               {kStorage, {0, 1, 2}},
