@@ -190,6 +190,24 @@ struct Traced<Function, Name> {
 
 }  // namespace
 
+namespace {
+
+// Given also to callers that ask as for CUDA 2.0, though CUDA's headers have
+// them since 2.2 and 9.0: NVIDIA's numba-cuda-mlir asks so, and launches
+// nothing without them.
+constexpr const char* kGivenToAll[] = {"cuFuncGetAttribute",
+                                       "cuFuncSetAttribute"};
+
+bool GivenTo(const ApiRow& row, int version) {
+  if (row.version <= version) return true;
+  for (const char* symbol : kGivenToAll) {
+    if (std::strcmp(row.symbol, symbol) == 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 ProcLookup FindProc(const char* name, int version, bool per_thread,
                     void** function) {
   *function = nullptr;
@@ -201,7 +219,7 @@ ProcLookup FindProc(const char* name, int version, bool per_thread,
     if (row.per_thread && !per_thread) continue;
     if (std::strcmp(row.name, name) != 0) continue;
     known = true;
-    if (row.version > version) continue;
+    if (!GivenTo(row, version)) continue;
     const bool better = best == nullptr || (row.per_thread != best->per_thread
                                                 ? row.per_thread
                                                 : row.version > best->version);

@@ -174,6 +174,8 @@ TEST(GetProcAddress, SaysWhyThereIsNone) {
   };
   for (const Case& c : {Case{"cuInit", 2000, 0}, Case{"cuNoSuch", 13000, 1},
                         Case{"", 0, 1}, Case{"cuLibraryLoadData", 11080, 2},
+                        Case{"cuFuncGetAttribute", 2000, 0},
+                        Case{"cuFuncSetAttribute", 2000, 0},
                         Case{"cuMulticastCreate", 13000, 1}}) {
     void* function = &function;
     int status = -1;
