@@ -9,7 +9,7 @@ compilers and cuBLAS); jax (4 GB) and triton (1 GB, and so triton_hopper and
 triton_blackwell), which ask for other versions of these, open3d (1 GB),
 pycolmap (0.5 GB) and gpu4pyscf (1.5 GB) into build/packages-NAME, and so do
 ctranslate2, halide (0.1 GB) and spconv (0.5 GB), gpt4all, mlx and energies, of
-gpu4pyscf (2 GB), faiss (1.3 GB), rapids (8 GB). Each runs unchanged under
+gpu4pyscf (2 GB), faiss (1.3 GB), rapids (8 GB), and so on. Each runs unchanged under
 `cerberus run`; what its kernels compute is compared with numpy or with code for
 the host. Prints one line per package and target.
 """
@@ -33,13 +33,21 @@ from package_jax import jax
 from package_mlx import mlx
 from package_open3d import open3d
 from package_openmm import openmm
+from package_numba_mlir import numba_mlir
+from package_nvcomp import nvcomp
+from package_pmcx import pmcx
 from package_pycolmap import pycolmap
+from package_pykeops import folders as pykeops_folders, pykeops
 from package_quadrants import quadrants
 from package_rapids import rapids
+from package_slangpy import slangpy
 from package_small import kedm, osqp, pyimagecuda, pyqrack
+from package_snapml import snapml
 from package_spconv import spconv
+from package_stumpy import stumpy
 from package_taichi import taichi
 from package_tensorflow import tensorflow
+from package_thinc import thinc
 from package_tvm import tvm
 from package_warp import warp
 
@@ -91,6 +99,32 @@ OWN_WHEELS = {"jax": ["jax[cuda13]==0.10.2"],
                        "nvidia-cuda-runtime-cu12==12.9.*"],
               "pyimagecuda": ["pyimagecuda==0.1.5", "numpy==2.4.6"],
               "pyqrack": ["pyqrack-cuda==1.27.0", "numpy==2.4.6"],
+              "pmcx": ["pmcx==0.8.1", "numpy==2.4.6"],
+              "pykeops": ["pykeops==2.3", "numpy==2.4.6",
+                          "nvidia-cuda-nvrtc==13.0.*",
+                          "nvidia-cuda-runtime==13.0.*",
+                          "nvidia-cuda-cccl==13.0.*"],
+              "slangpy": ["slangpy==0.43.1", "numpy==2.4.6",
+                          "nvidia-cuda-nvrtc==13.0.*"],
+              "snapml": ["snapml==1.17.2", "numpy==2.4.6"],
+              "nvcomp": ["nvidia-nvcomp-cu12==6.0.0.12", "numpy==2.4.6",
+                         "lz4==4.4.5"],
+              "numba_mlir": ["numba-cuda-mlir==0.6.0", "cuda-bindings==13.5.0",
+                             "cuda-core==1.2.2", "numpy==2.4.6",
+                             "nvidia-cuda-nvrtc==13.0.*",
+                             "nvidia-nvvm==13.0.*",
+                             "nvidia-nvjitlink==13.0.*",
+                             "nvidia-cuda-runtime==13.0.*",
+                             "nvidia-cuda-cccl==13.0.*"],
+              "stumpy": ["stumpy==1.14.1", "numba-cuda==0.30.4",
+                         "cuda-bindings==13.5.0", "nvidia-cuda-nvrtc==13.0.*",
+                         "nvidia-nvvm==13.0.*", "nvidia-nvjitlink==13.0.*",
+                         "nvidia-cuda-runtime==13.0.*",
+                         "nvidia-cuda-cccl==13.0.*"],
+              "thinc": ["thinc==9.1.1", "cupy-cuda13x==14.2.0",
+                        "nvidia-cuda-nvrtc==13.0.*",
+                        "nvidia-cuda-runtime==13.0.*",
+                        "nvidia-cuda-cccl==13.0.*"],
               "spconv": ["spconv-cu120==2.3.6", "cumm-cu120==0.4.11",
                          "numpy==1.26.4"]}
 # The PTX within cuStateVec is for this compute capability or newer.
@@ -450,7 +484,8 @@ PACKAGES = {f.__name__: f for f in (numba, cuda_bindings, cuda_core, cupy,
                                     ctranslate2, rapids, spconv, halide, mlx,
                                     gpt4all, energies, tensorflow, dali, faiss,
                                     kedm, osqp, pyimagecuda, pyqrack, quadrants,
-                                    tvm)}
+                                    tvm, pmcx, pykeops, thinc, stumpy, slangpy,
+                                    snapml, nvcomp, numba_mlir)}
 
 
 def install(folder, wheels):
@@ -486,13 +521,16 @@ def main():
             python = install(args.packages + "-" + name, OWN_WHEELS[name])
         else:
             python = install(args.packages, WHEELS)
+        environment = dict(ENVIRONMENT.get(name, {}))
+        if name == "pykeops":
+            environment.update(pykeops_folders(python))
         for target in args.targets.split(","):
             begin = time.monotonic()
             done = subprocess.run(
                 [os.path.join(args.build, "bin", "cerberus"), "run",
                  "--device", target, "--", python, os.path.abspath(__file__),
                  "--inside", name],
-                env={**os.environ, **ENVIRONMENT.get(name, {})},
+                env={**os.environ, **environment},
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                 errors="replace", check=False)
             ok = done.returncode == 0 and "PASS" in done.stdout.split()

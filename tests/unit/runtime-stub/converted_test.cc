@@ -422,18 +422,17 @@ TEST_F(ConvertedTest, CudartsInterfaceLoadsWrappers) {
   const void* wrapper = Convert();
   CUcontext context = nullptr;
   ASSERT_EQ(CU(cuCtxCreate_v2)(&context, 0, 0), CUDA_SUCCESS);
-  constexpr CUuuid kInterface = {
-      {0x6b, -0x2b, -0x05, 0x6c, 0x5b, -0x0c, -0x19, 0x4a, -0x77, -0x79, -0x27,
-       0x39, 0x12, -0x03, -0x63, -0x07}};
+  constexpr CUuuid kInterface = {{0x6b, -0x2b, -0x05, 0x6c, 0x5b, -0x0c, -0x19,
+                                  0x4a, -0x77, -0x79, -0x27, 0x39, 0x12, -0x03,
+                                  -0x63, -0x07}};
   const void* table = nullptr;
   ASSERT_EQ(CU(cuGetExportTable)(&table, &kInterface), CUDA_SUCCESS);
   using Load = CUresult(CUmodule*, const void*, void*, void*, unsigned);
   for (int slot : {1, 6}) {
     CUmodule module = nullptr;
-    ASSERT_EQ(
-        reinterpret_cast<Load*>(static_cast<void* const*>(table)[slot])(
-            &module, wrapper, nullptr, nullptr, 0),
-        CUDA_SUCCESS)
+    ASSERT_EQ(reinterpret_cast<Load*>(static_cast<void* const*>(table)[slot])(
+                  &module, wrapper, nullptr, nullptr, 0),
+              CUDA_SUCCESS)
         << slot;
     CUfunction function = nullptr;
     EXPECT_EQ(CU(cuModuleGetFunction)(&function, module, "prebuilt"),
