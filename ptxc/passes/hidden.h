@@ -33,6 +33,18 @@ inline llvm::CallInst& Hide(llvm::Instruction& value, llvm::Type* type) {
   return *made;
 }
 
+// A lane's zero that LLVM keeps in a register.
+inline llvm::CallInst& HiddenZero(llvm::IRBuilderBase& b) {
+  llvm::CallInst* made = b.CreateCall(
+      llvm::InlineAsm::get(
+          llvm::FunctionType::get(b.getInt32Ty(), {b.getInt32Ty()}, false), "",
+          "=v,0", /*hasSideEffects=*/false),
+      {b.getInt32(0)});
+  made->setDoesNotAccessMemory();
+  made->setDoesNotThrow();
+  return *made;
+}
+
 // Holds loads back: what may touch memory that is not known, and is no
 // instruction. To say so by "~{memory}" would take a millisecond each: LLVM
 // compares it with the name of every register.

@@ -34,6 +34,7 @@
 #include "ptxc/passes/lanes/joins.h"
 #include "ptxc/passes/lanes/lane_progress.h"
 #include "ptxc/passes/lanes/whole_loops.h"
+#include "ptxc/passes/phi_offsets.h"
 #include "ptxc/passes/repairs/exact_floats.h"
 #include "ptxc/passes/repairs/unset_registers.h"
 #include "ptxc/passes/shuffles.h"
@@ -164,6 +165,7 @@ Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
       passes.addPass(llvm::createModuleToFunctionPassAdaptor(PairFloats()));
     }
     CERB_TRY_VOID(add(kDefaultToEnd));
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(JoinOffsets()));
   }
   passes.addPass(ReadVariableTable());
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(RejoinEndedWaves()));

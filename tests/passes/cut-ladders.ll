@@ -6,16 +6,22 @@
 
 ; Lanes that leave the first piece, of eight, come to its joint, from there to
 ; the next ones, and from the last one to the end.
+; LONG: b0:
+; LONG-NEXT: [[ZERO:%[0-9]+]] = call i32 asm "", "=v,0"(i32 0)
 ; LONG: b6:
 ; LONG: br i1 %c6, label %joint, label %b7
 ; LONG: b7:
 ; LONG: [[GOES:%[0-9]+]] = xor i1 %c7, true
+; LONG: [[ONE:%[0-9]+]] = zext i1 [[GOES]] to i32
 ; LONG: br label %joint
 ; LONG: joint:
-; LONG: phi i1 {{.*}}[ [[GOES]], %b7 ]
-; LONG: br i1 {{%[0-9]+}}, label %b8, label %joint1
+; LONG: [[GOING:%[0-9]+]] = phi i32 {{.*}}[ [[ZERO]], %b0 ]{{.*}}[ [[ONE]], %b7 ]
+; LONG: [[ON:%[0-9]+]] = icmp ne i32 [[GOING]], 0
+; LONG: br i1 [[ON]], label %b8, label %joint1
+; LONG: b8:
+; LONG-NEXT: call i32 asm "", "=v,0"(i32 0)
 ; LONG: joint1:
-; LONG: phi i1 {{.*}}[ false, %joint ]
+; LONG: phi i32 [ 0, %joint ], [ {{%[0-9]+}}, %b8 ]
 ; LONG: end:
 ; LONG-NOT: %b0 ]
 ; LONG: }

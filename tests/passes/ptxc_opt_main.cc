@@ -37,6 +37,7 @@
 #include "ptxc/passes/lanes/lane_progress.h"
 #include "ptxc/passes/lanes/waves.h"
 #include "ptxc/passes/lanes/whole_loops.h"
+#include "ptxc/passes/phi_offsets.h"
 #include "ptxc/passes/local_memory.h"
 #include "ptxc/passes/repairs/carries.h"
 #include "ptxc/passes/repairs/exact_floats.h"
@@ -222,6 +223,7 @@ constexpr PassRow kPasses[] = {
     {"rejoin-ended-waves",
      [](Session& s) { s.RunOnFunctions(RejoinEndedWaves()); }},
     {"cut-irreducible", [](Session& s) { s.RunOnFunctions(CutIrreducible()); }},
+    {"join-offsets", [](Session& s) { s.RunOnFunctions(JoinOffsets()); }},
     {"cut-ladders", [](Session& s) { s.RunOnFunctions(CutLadders()); }},
     {"bound-mask-search",
      [](Session& s) {

@@ -17,6 +17,7 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/Transforms/Utils/PromoteMemToReg.h"
+#include "ptxc/passes/hidden.h"
 
 namespace cerberus::ptx {
 namespace {
@@ -189,12 +190,17 @@ class Cutting {
     std::vector<std::vector<BasicBlock*>> on(cuts_.size());
     std::vector<BasicBlock*> leaving;
     std::vector<llvm::PHINode*> going;
+    std::vector<llvm::Value*> nothing;
     for (std::size_t i = 0; i < cuts_.size(); ++i) {
       IRBuilder<> b(joints[i]);
-      going.push_back(b.CreatePHI(b.getInt1Ty(), 2));
-      b.CreateCondBr(going[i], cuts_[i],
+      going.push_back(b.CreatePHI(b.getInt32Ty(), 2));
+      b.CreateCondBr(b.CreateIsNotNull(going[i]), cuts_[i],
                      i + 1 < cuts_.size() ? joints[i + 1] : &end_);
-      if (i > 0) going[i]->addIncoming(b.getFalse(), joints[i - 1]);
+      if (i > 0) going[i]->addIncoming(b.getInt32(0), joints[i - 1]);
+      b.SetInsertPoint(i > 0 ? cuts_[i - 1] : rungs_.front(),
+                       (i > 0 ? cuts_[i - 1] : rungs_.front())
+                           ->getFirstInsertionPt());
+      nothing.push_back(&HiddenZero(b));
     }
     for (const auto& [block, place] : place_) {
       const std::size_t piece = piece_of_[place];
@@ -204,7 +210,9 @@ class Cutting {
       const bool leaves = llvm::is_contained(llvm::successors(block), &end_);
       if (goes) on[piece].push_back(block);
       if (leaves) leaving.push_back(block);
-      if (goes || leaves) Redirect(*block, piece, goes, leaves, *going[piece]);
+      if (goes || leaves) {
+        Redirect(*block, piece, goes, leaves, *nothing[piece], *going[piece]);
+      }
     }
     for (std::size_t i = 0; i < cuts_.size(); ++i) {
       MovePhis(*cuts_[i], on[i], *joints[i]);
@@ -212,18 +220,21 @@ class Cutting {
     MovePhis(end_, leaving, *joints.back());
   }
 
-  // The way on and that to the end lead to the piece's joint.
+  // The way on and that to the end lead to the piece's joint. Whether a lane is
+  // still going is a number and no bit: that would be a mask for each way that
+  // leads to the joint, and two instructions at each rung. Lanes that leave have
+  // what they came with, which no rung makes anew if it seems to be no constant.
   void Redirect(BasicBlock& block, std::size_t piece, bool goes, bool leaves,
-                llvm::PHINode& going) {
+                llvm::Value& nothing, llvm::PHINode& going) {
     BasicBlock* joint = going.getParent();
     auto* branch = llvm::cast<llvm::BranchInst>(block.getTerminator());
     IRBuilder<> b(branch);
     if (goes && leaves) {
       llvm::Value* condition = branch->getCondition();
-      going.addIncoming(branch->getSuccessor(0) == cuts_[piece]
-                            ? condition
-                            : b.CreateNot(condition),
-                        &block);
+      if (branch->getSuccessor(0) != cuts_[piece]) {
+        condition = b.CreateNot(condition);
+      }
+      going.addIncoming(b.CreateZExt(condition, going.getType()), &block);
       b.CreateBr(joint);
       branch->eraseFromParent();
       return;
@@ -232,7 +243,7 @@ class Cutting {
       const BasicBlock* to = branch->getSuccessor(i);
       if (to != &end_ && to != cuts_[piece]) continue;
       branch->setSuccessor(i, joint);
-      going.addIncoming(b.getInt1(goes), &block);
+      going.addIncoming(goes ? b.getInt32(1) : &nothing, &block);
     }
   }
 

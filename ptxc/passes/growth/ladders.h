@@ -6,12 +6,12 @@
 // To LLVM each is an if around all that follows: a thousand are nested a
 // thousand deep, with as many masks of lanes to keep, most of them spilled, and
 // what looks at each if with all in it takes time as their square. Here such a
-// ladder is cut into pieces. Lanes that leave a piece go to its end and note
-// that they have left, and go past all other pieces:
+// ladder is cut into pieces. Lanes that leave a piece go to its end and do not
+// note that they go on, and go past all other pieces:
 //
-//   going = true
-//   if (a) { going = false } else { … if (b) { going = false } else { … } }
-//   if (going) { if (c) … }
+//   going = 0
+//   if (!a) { … if (!b) { … going = 1 } }
+//   if (going) { going = 0; if (!c) … going = 1 }
 //   end:
 #ifndef CERBERUS_PTXC_PASSES_GROWTH_LADDERS_H_
 #define CERBERUS_PTXC_PASSES_GROWTH_LADDERS_H_
