@@ -149,6 +149,26 @@ TEST(ControlExec, BranchTables) {
   }
 }
 
+// One load behind all cases, of what each gives an offset of.
+TEST(ControlExec, CasesThatReadOneArray) {
+  const auto out = RunThreads(
+      ".global .align 8 .u64 values[16] = {3, 10, 17, 24, 31, 38, 45, 52, 59, "
+      "66, 73, 80, 87, 94, 101, 108};\n",
+      "  and.b32 %r0, %thread, 3;\n  mov.u64 %l0, values;\n"
+      "  mad.wide.u32 %l0, %r0, 8, %l0;\n  rem.u32 %r0, %thread, 6;\n"
+      "TABLE: .branchtargets A, B, C, D, E, F;\n  brx.idx %r0, TABLE;\n"
+      "A:\n  ld.global.u64 %result, [%l0];\n  bra DONE;\n"
+      "B:\n  ld.global.u64 %result, [%l0+24];\n  bra DONE;\n"
+      "C:\n  ld.global.u64 %result, [%l0+8];\n  bra DONE;\n"
+      "D:\n  ld.global.u64 %result, [%l0+96];\n  bra DONE;\n"
+      "E:\n  ld.global.u64 %result, [%l0+40];\n  bra DONE;\n"
+      "F:\n  ld.global.u64 %result, [%l0+72];\nDONE:\n");
+  constexpr std::uint32_t kIndices[] = {0, 3, 1, 12, 5, 9};
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    EXPECT_EQ(out[t], 3 + 7 * (t % 4 + kIndices[t % 6])) << t;
+  }
+}
+
 // Blocks that jump to any others, so that cycles are entered everywhere: with
 // values of all kinds that cross them, loops inside, tables and two exits.
 class RandomGraph {
