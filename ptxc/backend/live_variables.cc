@@ -8,13 +8,12 @@
 // names without numbers, vcc, exec, scc and m0, stand first. What is found, and
 // the order of it, is the same. LLVM's is inline, so that the linker takes this
 // one.
-#include "llvm/CodeGen/LiveVariables.h"
-
 #include <algorithm>
 #include <iterator>
 
 #include "llvm/ADT/DepthFirstIterator.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/CodeGen/LiveVariables.h"
 #include "llvm/CodeGen/MachineBasicBlock.h"
 #include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/CodeGen/MachineInstr.h"
@@ -28,20 +27,17 @@ namespace {
 
 // What is private to LLVM's. An explicit instantiation may name it all the same
 // ([temp.spec.general]/6).
-template <auto kFunction, auto kRegisters, auto kInfo, auto kWritten, auto kRead,
-          auto kPhis, auto kVariables, auto kFindPhis, auto kRunOnBlock>
+template <auto kFunction, auto kRegisters, auto kInfo, auto kWritten,
+          auto kRead, auto kPhis, auto kVariables, auto kFindPhis,
+          auto kRunOnBlock>
 struct Opened {
   friend auto& FunctionOf(llvm::LiveVariables& all) { return all.*kFunction; }
-  friend auto& RegistersOf(llvm::LiveVariables& all) {
-    return all.*kRegisters;
-  }
+  friend auto& RegistersOf(llvm::LiveVariables& all) { return all.*kRegisters; }
   friend auto& InfoOf(llvm::LiveVariables& all) { return all.*kInfo; }
   friend auto& WrittenBy(llvm::LiveVariables& all) { return all.*kWritten; }
   friend auto& ReadBy(llvm::LiveVariables& all) { return all.*kRead; }
   friend auto& PhisOf(llvm::LiveVariables& all) { return all.*kPhis; }
-  friend auto& VariablesOf(llvm::LiveVariables& all) {
-    return all.*kVariables;
-  }
+  friend auto& VariablesOf(llvm::LiveVariables& all) { return all.*kVariables; }
   friend void FindPhis(llvm::LiveVariables& all,
                        const llvm::MachineFunction& function) {
     (all.*kFindPhis)(function);

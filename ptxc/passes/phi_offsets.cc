@@ -24,8 +24,7 @@ llvm::GetElementPtrInst* AsSum(llvm::Value* pointer) {
 }
 
 bool Join(llvm::PHINode& phi) {
-  if (!phi.getType()->isPointerTy() ||
-      phi.getNumIncomingValues() < kManyWays) {
+  if (!phi.getType()->isPointerTy() || phi.getNumIncomingValues() < kManyWays) {
     return false;
   }
   const llvm::DataLayout& layout = phi.getDataLayout();
@@ -55,8 +54,8 @@ bool Join(llvm::PHINode& phi) {
     joined->addIncoming(b.getInt32(offsets[i]), phi.getIncomingBlock(i));
   }
   b.SetInsertPoint(phi.getParent(), phi.getParent()->getFirstInsertionPt());
-  llvm::Value* index = b.CreateZExt(
-      joined, layout.getIndexType(phi.getType()), "", /*IsNonNeg=*/true);
+  llvm::Value* index = b.CreateZExt(joined, layout.getIndexType(phi.getType()),
+                                    "", /*IsNonNeg=*/true);
   phi.replaceAllUsesWith(b.CreatePtrAdd(base, index, "", flags));
   std::vector<llvm::GetElementPtrInst*> sums;
   for (llvm::Value* pointer : phi.incoming_values()) {

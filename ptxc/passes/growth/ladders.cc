@@ -197,9 +197,9 @@ class Cutting {
       b.CreateCondBr(b.CreateIsNotNull(going[i]), cuts_[i],
                      i + 1 < cuts_.size() ? joints[i + 1] : &end_);
       if (i > 0) going[i]->addIncoming(b.getInt32(0), joints[i - 1]);
-      b.SetInsertPoint(i > 0 ? cuts_[i - 1] : rungs_.front(),
-                       (i > 0 ? cuts_[i - 1] : rungs_.front())
-                           ->getFirstInsertionPt());
+      b.SetInsertPoint(
+          i > 0 ? cuts_[i - 1] : rungs_.front(),
+          (i > 0 ? cuts_[i - 1] : rungs_.front())->getFirstInsertionPt());
       nothing.push_back(&HiddenZero(b));
     }
     for (const auto& [block, place] : place_) {
@@ -222,8 +222,9 @@ class Cutting {
 
   // The way on and that to the end lead to the piece's joint. Whether a lane is
   // still going is a number and no bit: that would be a mask for each way that
-  // leads to the joint, and two instructions at each rung. Lanes that leave have
-  // what they came with, which no rung makes anew if it seems to be no constant.
+  // leads to the joint, and two instructions at each rung. Lanes that leave
+  // have what they came with, which no rung makes anew if it seems to be no
+  // constant.
   void Redirect(BasicBlock& block, std::size_t piece, bool goes, bool leaves,
                 llvm::Value& nothing, llvm::PHINode& going) {
     BasicBlock* joint = going.getParent();
