@@ -72,9 +72,10 @@ inline constexpr char kVariablesSymbol[] = "__cerberus_variables";
 inline constexpr char kVariableTable[] = "__cerberus_variable_table";
 
 inline constexpr char kContextSymbol[] = "__cerberus_ctx";
+inline constexpr uint32_t kHasMulticast = 1;
 struct ContextBlock {
   uint32_t abi = 0;
-  uint32_t zero = 0;
+  uint32_t fields = kHasMulticast;  // of those that not every stub has
   uint64_t error_record = 0;
   uint64_t printf_ring = 0;
   uint64_t printf_bytes = 0;
@@ -83,14 +84,26 @@ struct ContextBlock {
   // kLaunchQueues addresses; behind them, of each queue, the executable graph
   // (CUgraphExec) whose kernels have it, or 0.
   uint64_t launch_queues = 0;
+  // The device's ranges of multicast addresses, one behind the other, up to
+  // one without bytes; or 0.
+  uint64_t multicast = 0;
 };
-static_assert(sizeof(ContextBlock) == 56);
+static_assert(sizeof(ContextBlock) == 64);
+
+// Behind it for each member what to add to an address of the range.
+struct MulticastRange {
+  uint64_t first;
+  uint64_t bytes;
+  uint64_t members;  // at least one
+};
+static_assert(sizeof(MulticastRange) == 24);
 
 enum : uint32_t {
   kErrorNone = 0,
   kErrorTrap = 1,
   kErrorAssert = 2,
   kErrorUnsupported = 3,
+  kErrorMulticast = 4,
 };
 struct ErrorRecord {
   uint32_t kind;

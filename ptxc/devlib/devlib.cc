@@ -8,6 +8,7 @@
 #include "convert.h"
 #include "device.h"
 #include "launches.h"
+#include "multimem.h"
 #include "rounding.h"
 #include "services.h"
 #include "surface.h"

@@ -196,10 +196,7 @@ void FunctionLowering::LowerCpAsyncBulk() {
 }
 
 // Element by element, each one atomic.
-void FunctionLowering::LowerCpReduceAsyncBulk() {
-  Value* to = Address(op(0), mods().space()).pointer;
-  Value* from = Address(op(1), mods().space2()).pointer;
-  Value* size = Read(op(2), Type::kU32);
+void FunctionLowering::ReduceBulk(Value* to, Value* from, Value* size) {
   const Type t = type();
   llvm::Type* element = LlvmType(t);
   const unsigned bytes = static_cast<unsigned>(BytesOf(t));
@@ -218,6 +215,13 @@ void FunctionLowering::LowerCpReduceAsyncBulk() {
   offset->addIncoming(next, b_.GetInsertBlock());
   b_.CreateCondBr(b_.CreateICmpULT(next, size), loop, behind);
   b_.SetInsertPoint(behind);
+}
+
+void FunctionLowering::LowerCpReduceAsyncBulk() {
+  Value* to = Address(op(0), mods().space()).pointer;
+  Value* from = Address(op(1), mods().space2()).pointer;
+  Value* size = Read(op(2), Type::kU32);
+  ReduceBulk(to, from, size);
   if (mods().completion() == Completion::kMbarrierTx) {
     CompleteTx(SharedAt(op(3)), size);
   }

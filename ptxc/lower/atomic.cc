@@ -46,8 +46,12 @@ llvm::AtomicRMWInst::BinOp OperationOf(Op op, Type t) {
 
 llvm::Value* FunctionLowering::AtomicOp(Value* pointer, Value* a, Value* b,
                                         Type t) {
-  const llvm::AtomicOrdering order = OrderOf(mods().sem());
-  const llvm::SyncScope::ID scope = SyncScope(mods().scope());
+  return AtomicOp(pointer, a, b, t, OrderOf(mods().sem()));
+}
+
+llvm::Value* FunctionLowering::AtomicOp(Value* pointer, Value* a, Value* b,
+                                        Type t, llvm::AtomicOrdering order) {
+  const llvm::SyncScope::ID scope = AccessScope();
   const unsigned bytes = static_cast<unsigned>(BytesOf(t));
   const llvm::MaybeAlign align(bytes);
   if (mods().op() == Op::kCas) {

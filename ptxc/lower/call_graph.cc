@@ -75,6 +75,7 @@ FlushUse FlushUseOf(const InstForm& form) {
     case Opcode::kSetp:
     case Opcode::kSet:
     case Opcode::kSlct:
+    case Opcode::kMultimemLdReduce:
     case Opcode::kMma:
     case Opcode::kMmaSp:
     case Opcode::kMmaSpOrdered:
@@ -341,6 +342,7 @@ bool MeetsLanes(const InstForm& form, int sm) {
     case Opcode::kAtom:
     case Opcode::kNanosleep: return true;
     case Opcode::kLd:
+    case Opcode::kMultimemLdReduce:
       return form.mods.sem() == Sem::kVolatile ||
              form.mods.sem() == Sem::kAcquire ||
              form.mods.sem() == Sem::kRelaxed;

@@ -369,6 +369,12 @@ class FunctionLowering {
   void Fence(llvm::AtomicOrdering ordering, llvm::SyncScope::ID scope);
   std::vector<Value*> LoadOrdered(Value* pointer, unsigned width,
                                   unsigned bytes);
+  std::vector<Value*> StoredParts(const Operand& source);
+  void StoreParts(const std::vector<Value*>& parts, Value* pointer);
+  bool IsOrderedLoad() const;
+  bool IsOrderedStore() const;
+  // The scope of the instruction's accesses.
+  llvm::SyncScope::ID AccessScope();
   void WriteParts(const std::vector<Value*>& parts, Type as_bits);
   void LoadOrLdu(bool ldu);
   Value* LoadScalar(Value* pointer, llvm::Type* type, unsigned align,
@@ -378,6 +384,8 @@ class FunctionLowering {
   // ---- Atomics (lower/atomic.cc) ----
   void AtomLike(bool reduction);
   Value* AtomicOp(Value* pointer, Value* a, Value* b, Type t);
+  Value* AtomicOp(Value* pointer, Value* a, Value* b, Type t,
+                  llvm::AtomicOrdering order);
 
   // ---- Asynchronous copies, mbarriers (lower/async.cc) ----
   Value* SharedAt(const Operand& operand);
@@ -385,10 +393,18 @@ class FunctionLowering {
   void If(Value* condition, llvm::function_ref<void()> body);
   Value* Moved(Value* address, Value* bytes);
   void Multicast(Value* mask, llvm::function_ref<void(Value*)> copy);
+  void ReduceBulk(Value* to, Value* from, Value* size);
   Value* ClusterThreads();
   // ---- Copies by tensor map (lower/tensor.cc) ----
   std::vector<Value*> TensorBox(const Operand& tensor, std::string* kind);
   void LeaveCluster();
+
+  // ---- Memory of several GPUs (lower/multimem.cc) ----
+  void ForMembers(const Operand& address, Space space, Value* bytes,
+                  llvm::function_ref<void(Value*, Value*)> access);
+  Value* Accumulator(Value* bits, Type t);
+  Value* Accumulate(Value* sum, Value* v, Type t);
+  Value* Accumulated(Value* sum, Type t);
 
   // ---- Tensor memory (lower/tensor_memory.cc) ----
   llvm::GlobalVariable* TensorMemory();

@@ -135,6 +135,15 @@ llvm::SyncScope::ID FunctionLowering::SyncScope(Scope scope) {
   }
 }
 
+// Without a scope that of one GPU; for memory of several GPUs that of all.
+llvm::SyncScope::ID FunctionLowering::AccessScope() {
+  const Scope scope = mods().scope();
+  if (scope == Scope::kNone && form().row->name.starts_with("multimem.")) {
+    return llvm::SyncScope::System;
+  }
+  return SyncScope(scope);
+}
+
 void FunctionLowering::Fence(llvm::AtomicOrdering ordering,
                              llvm::SyncScope::ID scope) {
   b_.CreateFence(ordering, scope);
@@ -187,7 +196,7 @@ llvm::Value* FunctionLowering::LoadScalar(Value* pointer, llvm::Type* type,
   return load;
 }
 
-// `width` elements of `bytes` each, as .volatile, .relaxed and .acquire load.
+// `width` elements of `bytes` each, as .volatile and .relaxed load.
 std::vector<llvm::Value*> FunctionLowering::LoadOrdered(Value* pointer,
                                                         unsigned width,
                                                         unsigned bytes) {
@@ -196,7 +205,7 @@ std::vector<llvm::Value*> FunctionLowering::LoadOrdered(Value* pointer,
   std::vector<Value*> parts;
   const bool is_volatile = sem == Sem::kVolatile || mods().mmio() == Mmio::kOn;
   const llvm::SyncScope::ID scope =
-      is_volatile ? llvm::SyncScope::System : SyncScope(mods().scope());
+      is_volatile ? llvm::SyncScope::System : AccessScope();
   const unsigned total = width * bytes;
   const unsigned chunk = std::min(total, kMostWholeBytes);
   std::vector<Value*> chunks;
@@ -224,9 +233,6 @@ std::vector<llvm::Value*> FunctionLowering::LoadOrdered(Value* pointer,
                     at_byte * 8));
     }
     parts.push_back(part);
-  }
-  if (sem == Sem::kAcquire) {
-    Fence(llvm::AtomicOrdering::Acquire, scope);
   }
   return parts;
 }
@@ -263,12 +269,14 @@ void FunctionLowering::LoadOrLdu(bool ldu) {
   const unsigned bytes = static_cast<unsigned>(BytesOf(t));
   llvm::Type* element = Int(bytes * 8);
   const bool invariant = at.invariant || ldu || mods().nc() == NonCoherent::kOn;
-  const Sem sem = mods().sem();
-  const bool ordered =
-      sem == Sem::kVolatile || sem == Sem::kRelaxed || sem == Sem::kAcquire;
   std::vector<Value*> parts;
-  if (ordered && !at.invariant) {
+  if (IsOrderedLoad() && !at.invariant) {
     parts = LoadOrdered(at.pointer, width, bytes);
+    if (mods().sem() == Sem::kAcquire) {
+      Fence(llvm::AtomicOrdering::Acquire, mods().mmio() == Mmio::kOn
+                                               ? llvm::SyncScope::System
+                                               : AccessScope());
+    }
   } else if (width == 1) {
     parts.push_back(LoadScalar(at.pointer, element, bytes, invariant));
   } else {
@@ -287,13 +295,11 @@ void FunctionLowering::LoadOrLdu(bool ldu) {
 void FunctionLowering::LowerLd() { LoadOrLdu(false); }
 void FunctionLowering::LowerLdu() { LoadOrLdu(true); }
 
-void FunctionLowering::LowerSt() {
+// What an operand has to store: the bits of each element.
+std::vector<llvm::Value*> FunctionLowering::StoredParts(const Operand& source) {
   const Type t = type(num_types() - 1);
-  Space space = mods().space();
-  const Pointer at = Address(op(0), space);
   const unsigned width = static_cast<unsigned>(mods().vector_width());
   const unsigned bytes = static_cast<unsigned>(BytesOf(t));
-  const Operand& source = op(1);
   const Type bits_type = bytes == 1   ? Type::kB8
                          : bytes == 2 ? Type::kB16
                          : bytes == 4 ? Type::kB32
@@ -325,13 +331,28 @@ void FunctionLowering::LowerSt() {
       parts.push_back(Read(part, bits_type));
     }
   }
+  return parts;
+}
+
+bool FunctionLowering::IsOrderedLoad() const {
   const Sem sem = mods().sem();
-  if (sem == Sem::kVolatile || sem == Sem::kRelaxed || sem == Sem::kRelease) {
+  return sem == Sem::kVolatile || sem == Sem::kRelaxed || sem == Sem::kAcquire;
+}
+bool FunctionLowering::IsOrderedStore() const {
+  const Sem sem = mods().sem();
+  return sem == Sem::kVolatile || sem == Sem::kRelaxed || sem == Sem::kRelease;
+}
+
+// As .volatile, .relaxed and .weak store.
+void FunctionLowering::StoreParts(const std::vector<Value*>& parts,
+                                  Value* pointer) {
+  const unsigned width = static_cast<unsigned>(mods().vector_width());
+  const unsigned bytes = static_cast<unsigned>(BytesOf(type(num_types() - 1)));
+  if (IsOrderedStore()) {
     const bool is_volatile =
-        sem == Sem::kVolatile || mods().mmio() == Mmio::kOn;
+        mods().sem() == Sem::kVolatile || mods().mmio() == Mmio::kOn;
     const llvm::SyncScope::ID scope =
-        is_volatile ? llvm::SyncScope::System : SyncScope(mods().scope());
-    if (sem == Sem::kRelease) Fence(llvm::AtomicOrdering::Release, scope);
+        is_volatile ? llvm::SyncScope::System : AccessScope();
     // As for loads.
     const unsigned total = width * bytes;
     const unsigned chunk = std::min(total, kMostWholeBytes);
@@ -350,7 +371,7 @@ void FunctionLowering::LowerSt() {
       const bool atomic = chunk <= kMostAtomicBytes;
       if (!atomic) bits = b_.CreateBitCast(bits, WholeType(b_.getContext()));
       llvm::StoreInst* store = b_.CreateAlignedStore(
-          bits, b_.CreateConstGEP1_32(b_.getInt8Ty(), at.pointer, offset),
+          bits, b_.CreateConstGEP1_32(b_.getInt8Ty(), pointer, offset),
           llvm::Align(chunk), is_volatile || !atomic);
       if (atomic) store->setAtomic(llvm::AtomicOrdering::Monotonic, scope);
     }
@@ -365,8 +386,18 @@ void FunctionLowering::LowerSt() {
     }
   }
   llvm::StoreInst* store =
-      b_.CreateAlignedStore(whole, at.pointer, llvm::Align(bytes * width));
+      b_.CreateAlignedStore(whole, pointer, llvm::Align(bytes * width));
   CopyAttributes(store);
+}
+
+void FunctionLowering::LowerSt() {
+  const Pointer at = Address(op(0), mods().space());
+  const std::vector<Value*> parts = StoredParts(op(1));
+  if (mods().sem() == Sem::kRelease) {
+    Fence(llvm::AtomicOrdering::Release,
+          mods().mmio() == Mmio::kOn ? llvm::SyncScope::System : AccessScope());
+  }
+  StoreParts(parts, at.pointer);
 }
 
 void FunctionLowering::LowerMov() {

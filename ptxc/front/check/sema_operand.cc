@@ -351,6 +351,10 @@ bool Checker::NeedsWideAddress() const {
     case Opcode::kSt:
     case Opcode::kAtom:
     case Opcode::kRed:
+    case Opcode::kMultimemLdReduce:
+    case Opcode::kMultimemSt:
+    case Opcode::kMultimemRed:
+    case Opcode::kMultimemRedAsync:
     case Opcode::kPrefetch:
     case Opcode::kPrefetchu:
     case Opcode::kApplypriority:
