@@ -8,9 +8,9 @@
 
 namespace cerberus::ptx {
 
-// The names behind `.entry`, mangled, each once, in the order of the text, which
-// may be several modules behind one another. A broken module still lists what
-// it has.
+// The names behind `.entry`, mangled, each once, in the order of the text,
+// which may be several modules behind one another. A broken module still lists
+// what it has.
 std::vector<std::string> KernelNames(std::string_view text);
 
 }  // namespace cerberus::ptx

@@ -400,6 +400,15 @@ struct CUmemAllocationProp {
 };
 static_assert(sizeof(CUmemAllocationProp) == 32);
 
+using CUmulticastGranularity_flags = int;
+struct CUmulticastObjectProp {
+  unsigned numDevices;
+  std::size_t size;
+  unsigned long long handleTypes;
+  unsigned long long flags;
+};
+static_assert(sizeof(CUmulticastObjectProp) == 32);
+
 struct CUmemPoolPtrExportData {
   unsigned char reserved[64];
 };

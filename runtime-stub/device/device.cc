@@ -86,6 +86,12 @@ bool ComputedAttribute(const Device& device, int id, int* value) {
     case formats::kAttribute_TENSOR_MAP_ACCESS_SUPPORTED:
       *value = device.cc.major >= 9;
       return true;
+    // Of 9.0 as well, over memory that is mapped in several places.
+    case formats::kAttribute_MULTICAST_SUPPORTED:
+      *value = device.cc.major >= 9 &&
+               device.attribute(
+                   formats::kAttribute_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED);
+      return true;
     case formats::kAttribute_DMA_BUF_SUPPORTED:
       *value = hip.has_address_range_handles;
       return true;

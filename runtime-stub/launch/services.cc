@@ -20,6 +20,7 @@
 #include "runtime-stub/launch/device_launch.h"
 #include "runtime-stub/launch/printf.h"
 #include "runtime-stub/launch/shared_window.h"
+#include "runtime-stub/memory/multicast.h"
 #include "runtime-stub/stream/capture.h"
 #include "support/bytes.h"
 #include "support/log.h"
@@ -39,8 +40,9 @@ struct ServiceBlock {
 
   formats::PrintfRing* ring = nullptr;
   std::vector<formats::PrintfRing*>
-      old_rings;            // another thread may still look there
-  std::mutex output_mutex;  // one thread at a time reads the ring
+      old_rings;                 // another thread may still look there
+  std::mutex output_mutex;       // one thread at a time reads the ring
+  std::vector<void*> multicast;  // tables: the last one, and earlier ones
 };
 
 namespace {
@@ -105,6 +107,7 @@ void FreeServices(ServiceBlock* services) {
     hip.hipFree(reinterpret_cast<void*>(services->content.heap));
   }
   if (services->block != nullptr) hip.hipFree(services->block);
+  for (void* table : services->multicast) hip.hipFree(table);
   if (services->ring != nullptr) hip.hipHostFree(services->ring);
   for (formats::PrintfRing* ring : services->old_rings) hip.hipHostFree(ring);
   if (services->record != nullptr) hip.hipHostFree(services->record);
@@ -229,7 +232,7 @@ hipError_t MakeShared(std::size_t bytes, void** host, std::uint64_t* device) {
 }
 
 CUresult ServicesOf(Context* context, CUdeviceptr* block) {
-  std::lock_guard<std::mutex> lock(g_services_mutex);
+  std::unique_lock<std::mutex> lock(g_services_mutex);
   ServiceBlock* services = context->device->services.load();
   if (services == nullptr) {
     const RelaxedCapture relaxed;  // a capture may load a kernel
@@ -240,9 +243,41 @@ CUresult ServicesOf(Context* context, CUdeviceptr* block) {
       return FromHip(error);
     }
     context->device->services.store(services, std::memory_order_release);
+    lock.unlock();
+    CUresult result = PublishMulticast();
+    if (result == CUDA_SUCCESS) result = Activate(context);
+    if (result != CUDA_SUCCESS) return result;
   }
   *block = reinterpret_cast<std::uintptr_t>(services->block);
   return CUDA_SUCCESS;
+}
+
+CUresult SetMulticastTable(Device* device,
+                           const std::vector<std::uint64_t>& table,
+                           bool unmapped) {
+  std::lock_guard<std::mutex> lock(g_services_mutex);
+  ServiceBlock* services = device->services.load();
+  if (services == nullptr) return CUDA_SUCCESS;
+  const CUresult result = Activate(device->primary.get());
+  if (result != CUDA_SUCCESS) return result;
+  const RelaxedCapture relaxed;
+  const std::size_t bytes = table.size() * sizeof table[0];
+  void* memory = nullptr;
+  hipError_t error = hip.hipMalloc(&memory, bytes);
+  if (error != hipSuccess) return FromHip(error);
+  std::vector<void*>& tables = services->multicast;
+  tables.push_back(memory);
+  error = Upload(memory, table.data(), bytes);
+  if (error == hipSuccess) {
+    services->content.multicast = reinterpret_cast<std::uintptr_t>(memory);
+    error = WriteBlock(services);
+  }
+  if (error == hipSuccess && unmapped) {
+    tables.pop_back();
+    for (void* old : tables) hip.hipFree(old);
+    tables.assign(1, memory);
+  }
+  return FromHip(error);
 }
 
 std::uint64_t* LaunchQueueAddresses(Device* device) {
@@ -338,7 +373,9 @@ CUresult RecordedFault(ServiceBlock* services) {
   } else if (first) {
     const char* what = kind == formats::kErrorAssert ? "an assertion failed"
                        : kind == formats::kErrorUnsupported ? "is not supported"
-                                                            : "trap";
+                       : kind == formats::kErrorMulticast
+                           ? "not an address of multicast memory"
+                           : "trap";
     char name[256] = "?";
     if (record.kernel_name != 0) {
       ReadDeviceText(record.kernel_name, name, sizeof name);
@@ -350,6 +387,7 @@ CUresult RecordedFault(ServiceBlock* services) {
   }
   switch (kind) {
     case formats::kErrorAssert: return CUDA_ERROR_ASSERT;
+    case formats::kErrorMulticast: return CUDA_ERROR_ILLEGAL_ADDRESS;
     default: return CUDA_ERROR_LAUNCH_FAILED;
   }
 }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "hip/hip_abi.h"
 #include "runtime-stub/api/cuda_abi.h"
@@ -45,6 +46,13 @@ void FlushOutput(Device* device);
 // cuCtxSetLimit. The heap's size is fixed once a kernel has allocated from
 // it.
 CUresult ApplyLimit(Context* context, CUlimit limit, std::size_t value);
+
+// What kernels find of multicast memory. Nothing is done before the device has
+// services. `unmapped`: nothing may use earlier tables any more. HIP's device
+// may be this one afterwards.
+CUresult SetMulticastTable(Device* device,
+                           const std::vector<std::uint64_t>& table,
+                           bool unmapped);
 
 // Frees block, ring, heap, workspaces and windows; for a reset of the context.
 void DropServices(Context* context);

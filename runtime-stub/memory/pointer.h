@@ -18,6 +18,10 @@ CUresult UsePointer(CUdeviceptr address, Context** context);
 // in a range that was reserved, and run out of what is mapped there.
 bool IsMapped(const void* pointer, std::size_t bytes);
 
+// How far behind the begin of what is mapped there.
+std::size_t OffsetInMapping(CUdeviceptr address);
+inline constexpr std::size_t kNotMapped = ~std::size_t{0};
+
 // Declares `context`, the one for work on that memory, or returns the error.
 #define CERB_POINTER(context, address)                     \
   ::cerberus::stub::Context* context = nullptr;            \

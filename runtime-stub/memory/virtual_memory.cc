@@ -10,6 +10,7 @@
 #include "runtime-stub/api/api.h"
 #include "runtime-stub/device/context.h"
 #include "runtime-stub/device/location.h"
+#include "runtime-stub/memory/multicast.h"
 #include "runtime-stub/memory/pointer.h"
 #include "support/never_destroyed.h"
 
@@ -65,6 +66,32 @@ bool IsMapped(const void* pointer, std::size_t bytes) {
   return true;
 }
 
+std::size_t OffsetInMapping(CUdeviceptr address) {
+  std::lock_guard<std::mutex> lock(g_ranges.mutex);
+  const auto next = g_ranges.mapped.upper_bound(address);
+  if (next == g_ranges.mapped.begin()) return kNotMapped;
+  const auto& [first, size] = *std::prev(next);
+  return address - first < size ? address - first : kNotMapped;
+}
+
+namespace {
+
+// Whether the addresses are of one range, and nothing is mapped there.
+bool IsFree(CUdeviceptr address, std::size_t bytes) {
+  if (HasMulticast(address, bytes)) return false;
+  std::lock_guard<std::mutex> lock(g_ranges.mutex);
+  const auto range = g_ranges.reserved.upper_bound(address);
+  if (range == g_ranges.reserved.begin()) return false;
+  const auto& [begin, size] = *std::prev(range);
+  if (address - begin > size || bytes > size - (address - begin)) return false;
+  const auto next = g_ranges.mapped.lower_bound(address + bytes);
+  if (next == g_ranges.mapped.begin()) return true;
+  const auto& [first, mapped] = *std::prev(next);
+  return first + mapped <= address;
+}
+
+}  // namespace
+
 namespace api {
 
 CUresult cuMemGetAllocationGranularity(std::size_t* granularity,
@@ -99,6 +126,7 @@ CUresult cuMemAddressReserve(CUdeviceptr* out, std::size_t bytes,
   return NoteResult(context, error);
 }
 CUresult cuMemAddressFree(CUdeviceptr address, std::size_t bytes) {
+  if (HasMulticast(address, bytes)) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
   const hipError_t error = hip.hipMemAddressFree(Pointer(address), bytes);
   if (error == hipSuccess) {
@@ -123,19 +151,25 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* out, std::size_t bytes,
 }
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
   if (handle == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (ReleaseMulticast(handle)) return CUDA_SUCCESS;
   CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context, hip.hipMemRelease(Native(handle)));
 }
 CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* out,
                                      void* pointer) {
   if (out == nullptr || pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (RetainMulticast(out, reinterpret_cast<CUdeviceptr>(pointer))) {
+    return CUDA_SUCCESS;
+  }
   CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context,
                     hip.hipMemRetainAllocationHandle(Native(out), pointer));
 }
 CUresult cuMemGetAllocationPropertiesFromHandle(
     CUmemAllocationProp* out, CUmemGenericAllocationHandle handle) {
-  if (out == nullptr || handle == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (out == nullptr || handle == 0 || IsMulticast(handle)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   CERB_OPTIONAL_CONTEXT(context);
   const hipError_t error =
       hip.hipMemGetAllocationPropertiesFromHandle(out, Native(handle));
@@ -153,6 +187,11 @@ CUresult cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset,
     return CUDA_ERROR_INVALID_VALUE;
   }
   CERB_OPTIONAL_CONTEXT(context);
+  if (IsMulticast(handle)) {
+    return IsFree(address, bytes) ? MapMulticast(address, bytes, offset, handle)
+                                  : CUDA_ERROR_INVALID_VALUE;
+  }
+  if (HasMulticast(address, bytes)) return CUDA_ERROR_INVALID_VALUE;
   const hipError_t error =
       hip.hipMemMap(Pointer(address), bytes, offset, Native(handle), 0);
   if (error == hipSuccess) {
@@ -163,6 +202,8 @@ CUresult cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset,
 }
 CUresult cuMemUnmap(CUdeviceptr address, std::size_t bytes) {
   CERB_OPTIONAL_CONTEXT(context);
+  CUresult result = CUDA_SUCCESS;
+  if (UnmapMulticast(address, bytes, &result)) return result;
   const hipError_t error = hip.hipMemUnmap(Pointer(address), bytes);
   if (error == hipSuccess) {
     std::lock_guard<std::mutex> lock(g_ranges.mutex);
@@ -176,6 +217,8 @@ CUresult cuMemSetAccess(CUdeviceptr address, std::size_t bytes,
                         const CUmemAccessDesc* list, std::size_t count) {
   if (list == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
+  CUresult result = CUDA_SUCCESS;
+  if (AllowMulticast(address, bytes, list, count, &result)) return result;
   std::vector<CUmemAccessDesc> there(list, list + count);
   for (CUmemAccessDesc& entry : there) {
     if (CUresult r = ToHip(&entry.location); r != CUDA_SUCCESS) return r;
@@ -189,6 +232,7 @@ CUresult cuMemGetAccess(unsigned long long* flags,
   CERB_OPTIONAL_CONTEXT(context);
   CUmemLocation there = *location;
   if (CUresult r = ToHip(&there); r != CUDA_SUCCESS) return r;
+  if (MulticastAccess(address, location->id, flags)) return CUDA_SUCCESS;
   return NoteResult(context,
                     hip.hipMemGetAccess(flags, &there, Pointer(address)));
 }
@@ -200,6 +244,8 @@ CUresult cuMemExportToShareableHandle(void* out,
   if (out == nullptr || handle == 0 || flags != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
+  // None is made for any type of such a handle.
+  if (IsMulticast(handle)) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(
       context, hip.hipMemExportToShareableHandle(out, Native(handle), type, 0));

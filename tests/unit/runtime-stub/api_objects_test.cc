@@ -287,6 +287,133 @@ TEST_P(ObjectsTest, PoolsMemoryAndGraphsNeedNoContext) {
   EXPECT_EQ(CU(cuMemAlloc_v2)(&pointer, 4), CUDA_ERROR_INVALID_CONTEXT);
 }
 
+// Memory of two devices under one address; tests/e2e/programs/multicast.cu has
+// kernels that use it.
+TEST_P(ObjectsTest, MulticastObjectsBindMemoryOfEachDevice) {
+  CUmulticastObjectProp object = {2, 0, 0, 0};
+  std::size_t unit = 0;
+  ASSERT_EQ(CU(cuMulticastGetGranularity)(&unit, &object, 0), CUDA_SUCCESS);
+  ASSERT_GE(unit, 4096u);
+  EXPECT_EQ(CU(cuMulticastGetGranularity)(&unit, &object, 2),
+            CUDA_ERROR_INVALID_VALUE);
+
+  CUmemGenericAllocationHandle multicast = 0;
+  const auto refused = [&](CUmulticastObjectProp p) {
+    return CU(cuMulticastCreate)(&multicast, &p);
+  };
+  EXPECT_EQ(refused({2, 0, 0, 0}), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(refused({2, unit / 2, 0, 0}), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(refused({0, unit, 0, 0}), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(refused({3, unit, 0, 0}), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(refused({2, unit, 0, 1}), CUDA_ERROR_INVALID_VALUE);
+  // For other processes.
+  EXPECT_EQ(refused({2, unit, 1, 0}), CUDA_ERROR_NOT_SUPPORTED);
+  object.size = 2 * unit;
+  ASSERT_EQ(CU(cuMulticastCreate)(&multicast, &object), CUDA_SUCCESS);
+
+  EXPECT_EQ(CU(cuMulticastAddDevice)(multicast, 2), CUDA_ERROR_INVALID_DEVICE);
+  EXPECT_EQ(CU(cuMulticastAddDevice)(multicast + 8, 0),
+            CUDA_ERROR_INVALID_VALUE);
+  ASSERT_EQ(CU(cuMulticastAddDevice)(multicast, 0), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMulticastAddDevice)(multicast, 0), CUDA_ERROR_INVALID_DEVICE);
+  ASSERT_EQ(CU(cuMulticastAddDevice)(multicast, 1), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMulticastAddDevice)(multicast, 1), CUDA_ERROR_INVALID_VALUE);
+
+  CUmemGenericAllocationHandle memory[2] = {};
+  CUdeviceptr own[2] = {};
+  for (int d = 0; d < 2; ++d) {
+    CUmemAllocationProp properties = {};
+    properties.type = 1;
+    properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, d};
+    ASSERT_EQ(CU(cuMemCreate)(&memory[d], 2 * unit, &properties, 0),
+              CUDA_SUCCESS);
+    ASSERT_EQ(CU(cuMemAddressReserve)(&own[d], 2 * unit, 0, 0, 0),
+              CUDA_SUCCESS);
+    ASSERT_EQ(CU(cuMemMap)(own[d], 2 * unit, 0, memory[d], 0), CUDA_SUCCESS);
+  }
+  const auto bind = [&](std::size_t offset, std::size_t from, std::size_t bytes,
+                        unsigned long long flags = 0) {
+    return CU(cuMulticastBindMem)(multicast, offset, memory[0], from, bytes,
+                                  flags);
+  };
+  EXPECT_EQ(bind(0, 0, unit / 2), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(bind(unit / 2, 0, unit), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(bind(unit, 0, 2 * unit), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(bind(0, 0, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(bind(0, 0, unit, 1), CUDA_ERROR_INVALID_VALUE);
+  ASSERT_EQ(bind(0, 0, unit), CUDA_SUCCESS);
+  EXPECT_EQ(bind(0, unit, unit), CUDA_ERROR_INVALID_VALUE);  // taken
+  EXPECT_EQ(
+      CU(cuMulticastBindMem_v2)(multicast, 1, unit, memory[0], unit, unit, 0),
+      CUDA_ERROR_INVALID_DEVICE);
+  ASSERT_EQ(
+      CU(cuMulticastBindMem_v2)(multicast, 0, unit, memory[0], unit, unit, 0),
+      CUDA_SUCCESS);
+  CUdeviceptr other = 0;
+  ASSERT_EQ(CU(cuMemAlloc_v2)(&other, unit), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMulticastBindAddr)(multicast, 0, other, unit, 0),
+            CUDA_ERROR_NOT_SUPPORTED);
+  ASSERT_EQ(CU(cuMulticastBindAddr)(multicast, 0, own[1] + unit, unit, 0),
+            CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMulticastBindAddr_v2)(multicast, 0, unit, own[1], unit, 0),
+            CUDA_ERROR_INVALID_DEVICE);
+  ASSERT_EQ(CU(cuMulticastBindAddr_v2)(multicast, 1, unit, own[1], unit, 0),
+            CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMulticastUnbind)(multicast, 1, 0, 2 * unit),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CU(cuMulticastUnbind)(multicast, 1, unit, unit), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMulticastUnbind)(multicast, 1, unit, unit),
+            CUDA_ERROR_INVALID_VALUE);
+
+  // Mapped, allowed, asked for, unmapped.
+  CUdeviceptr all = 0;
+  ASSERT_EQ(CU(cuMemAddressReserve)(&all, 2 * unit, 0, 0, 0), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMemMap)(other, unit, 0, multicast, 0),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CU(cuMemMap)(all, 2 * unit, unit, multicast, 0),
+            CUDA_ERROR_INVALID_VALUE);
+  ASSERT_EQ(CU(cuMemMap)(all, 2 * unit, 0, multicast, 0), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMemMap)(all + unit, unit, 0, memory[0], 0),
+            CUDA_ERROR_INVALID_VALUE);
+  CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 1}, 3};
+  EXPECT_EQ(CU(cuMemSetAccess)(all, unit, &access, 1),
+            CUDA_ERROR_INVALID_VALUE);
+  ASSERT_EQ(CU(cuMemSetAccess)(all, 2 * unit, &access, 1), CUDA_SUCCESS);
+  unsigned long long flags = 0;
+  EXPECT_EQ(CU(cuMemGetAccess)(&flags, &access.location, all + unit),
+            CUDA_SUCCESS);
+  EXPECT_EQ(flags, 3u);
+  access.location.id = 0;
+  EXPECT_EQ(CU(cuMemGetAccess)(&flags, &access.location, all), CUDA_SUCCESS);
+  EXPECT_EQ(flags, 0u);
+  CUmemGenericAllocationHandle kept = 0;
+  EXPECT_EQ(
+      CU(cuMemRetainAllocationHandle)(&kept, reinterpret_cast<void*>(all)),
+      CUDA_SUCCESS);
+  EXPECT_EQ(kept, multicast);
+  int file = -1;
+  EXPECT_EQ(CU(cuMemExportToShareableHandle)(&file, kept, 1, 0),
+            CUDA_ERROR_INVALID_VALUE);
+  CUmemAllocationProp properties = {};
+  EXPECT_EQ(CU(cuMemGetAllocationPropertiesFromHandle)(&properties, kept),
+            CUDA_ERROR_INVALID_VALUE);
+  char byte = 0;
+  EXPECT_EQ(CU(cuMemcpyDtoH_v2)(&byte, all, 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CU(cuMemRelease)(kept), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMemRelease)(multicast), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMemAddressFree)(all, 2 * unit), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CU(cuMemUnmap)(all, unit), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CU(cuMemUnmap)(all, 2 * unit), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMemAddressFree)(all, 2 * unit), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMulticastAddDevice)(multicast, 1), CUDA_ERROR_INVALID_VALUE);
+  for (int d = 0; d < 2; ++d) {
+    EXPECT_EQ(CU(cuMemUnmap)(own[d], 2 * unit), CUDA_SUCCESS);
+    EXPECT_EQ(CU(cuMemAddressFree)(own[d], 2 * unit), CUDA_SUCCESS);
+    EXPECT_EQ(CU(cuMemRelease)(memory[d]), CUDA_SUCCESS);
+  }
+  EXPECT_EQ(CU(cuMemFree_v2)(other), CUDA_SUCCESS);
+}
+
 TEST_P(ObjectsTest, HintsAboutManagedMemory) {
   constexpr CUmem_advise kReadMostly = 1, kPreferredLocation = 3;
   constexpr CUmem_range_attribute kIsReadMostly = 1, kLastPrefetch = 4;

@@ -176,7 +176,7 @@ TEST(GetProcAddress, SaysWhyThereIsNone) {
                         Case{"", 0, 1}, Case{"cuLibraryLoadData", 11080, 2},
                         Case{"cuFuncGetAttribute", 2000, 0},
                         Case{"cuFuncSetAttribute", 2000, 0},
-                        Case{"cuMulticastCreate", 13000, 1}}) {
+                        Case{"cuCoredumpGetAttribute", 13000, 1}}) {
     void* function = &function;
     int status = -1;
     const CUresult result =
