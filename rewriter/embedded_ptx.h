@@ -7,6 +7,7 @@
 #define CERBERUS_REWRITER_EMBEDDED_PTX_H_
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -18,9 +19,19 @@ namespace cerberus::rewriter {
 struct EmbeddedPtx {
   std::uint64_t offset;
   std::string_view text;  // in the bytes searched
+  // Of several files that GCC compiled for OpenMP or OpenACC (a program's own,
+  // and its runtime's) the others: they stand behind one another, in the order
+  // in which libgomp hands them to cuLinkAddData.
+  std::vector<std::string_view> linked_with = {};
+
+  std::size_t size() const;  // bytes of all
+  // What is looked for when the program has linked it: all, with a line's end
+  // between them.
+  std::string Linked() const;
 };
 
-// Collects every NUL-terminated text that has .version, .target and .entry.
+// Collects every NUL-terminated text that has .version, .target and .entry, or
+// is linked with one that has.
 class EmbeddedPtxFinder {
  public:
   static constexpr std::string_view kStart = ".version";
@@ -28,12 +39,16 @@ class EmbeddedPtxFinder {
   explicit EmbeddedPtxFinder(ByteSpan bytes) : bytes_(bytes) {}
   // To be called with the offsets of kStart, in their order.
   void See(std::uint64_t offset);
-  std::vector<EmbeddedPtx> Take() && { return std::move(found_); }
+  std::vector<EmbeddedPtx> Take() &&;
 
  private:
+  void EndRun();
+
   ByteSpan bytes_;
   std::uint64_t end_ = 0;  // of the last text
   std::vector<EmbeddedPtx> found_;
+  EmbeddedPtx run_{};  // files of GCC's so far; no text, no run
+  bool run_has_kernels_ = false;
 };
 
 }  // namespace cerberus::rewriter

@@ -181,6 +181,7 @@ class Conversion {
     // Of the module's fatbin, machine code among them.
     const std::vector<images::FatbinEntry>* entries = nullptr;
     std::string_view embedded;  // instead of entries
+    std::string linked;         // what `embedded` is, of several texts
     std::string missing;        // why there is no PTX
     std::size_t kernel_count = 0;
     std::map<std::string, std::string> failed;  // kernel → reason

@@ -285,13 +285,17 @@ Status Conversion::CountKernels(PlannedModule& planned) {
 Status Conversion::AddEmbedded() {
   std::set<std::string> seen;
   for (const rewriter::EmbeddedPtx& found : binary_->texts()) {
-    if (!seen.insert(kpack::ContentKey(found.text)).second) continue;
     auto planned = std::make_unique<PlannedModule>();
+    planned->embedded = found.text;
+    if (!found.linked_with.empty()) {
+      planned->linked = found.Linked();
+      planned->embedded = planned->linked;
+    }
+    if (!seen.insert(kpack::ContentKey(planned->embedded)).second) continue;
     planned->where.file = input_name_;
     planned->where.offset = static_cast<std::int64_t>(found.offset);
     planned->label = fmt::format("{}+0x{:x}", kernel_name_, found.offset);
-    planned->embedded = found.text;
-    planned->kernel_count = ptx::KernelNames(found.text).size();
+    planned->kernel_count = ptx::KernelNames(planned->embedded).size();
     if (planned->kernel_count == 0) continue;
     ++summary_.modules;
     modules_.push_back(std::move(planned));

@@ -150,10 +150,11 @@ class ExtractVerb : public Verb {
       binary.LetGo();
     }
     for (const rewriter::EmbeddedPtx& found : binary.texts()) {
+      const std::string text = found.Linked();
       FatbinEntry entry{};
       entry.kind = images::EntryKind::kPtx;
-      entry.payload = AsBytes(found.text);
-      entry.stored_size = entry.unpacked_size = found.text.size();
+      entry.payload = AsBytes(text);
+      entry.stored_size = entry.unpacked_size = text.size();
       if (!Wanted(entry)) continue;
       CERB_TRY_VOID(Put(folder, fmt::format("text-0x{:x}", found.offset), "ptx",
                         entry.payload));

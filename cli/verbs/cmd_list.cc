@@ -179,18 +179,23 @@ void ListTexts(const std::vector<rewriter::EmbeddedPtx>& texts, Listing& out) {
   JsonWriter& json = out.json();
   json.Key("ptx_texts").BeginArray();
   for (const rewriter::EmbeddedPtx& found : texts) {
+    const std::string text = found.Linked();
     FatbinEntry entry{};
     entry.kind = images::EntryKind::kPtx;
-    entry.payload = AsBytes(found.text);
-    entry.stored_size = entry.unpacked_size = found.text.size();
+    entry.payload = AsBytes(text);
+    entry.stored_size = entry.unpacked_size = text.size();
     const Result<std::vector<std::string>> kernels = images::KernelNames(entry);
     std::vector<std::string> shown;
     if (kernels) shown = out.filter().Of(*kernels);
     if (shown.empty() && !out.filter().empty()) continue;
     json.BeginObject();
     json.Key("offset").Uint(found.offset);
-    json.Key("size").Uint(found.text.size());
-    out.Line("PTX text at 0x{:x}, {} bytes", found.offset, found.text.size());
+    json.Key("size").Uint(found.size());
+    out.Line("PTX text at 0x{:x}, {} bytes{}", found.offset, found.size(),
+             found.linked_with.empty()
+                 ? ""
+                 : fmt::format(" in {} files that are linked",
+                               found.linked_with.size() + 1));
     if (out.all()) ListKernels(shown, "    ", out);
     json.EndObject();
   }

@@ -7,7 +7,8 @@ usage: debian_programs.py [--build DIR] [--arch gfx1100,gfx942]
                           [gcc|hashcat|ffmpeg ...]
 
 Installs with apt-get what is not there. Each runs unchanged under `cerberus
-run`. GCC's programs (tests/long/offload) check themselves; hashcat has to find
+run`. GCC's programs (tests/long/offload) check themselves, and once more
+converted; hashcat has to find
 the password of its own example for each kind of hash; ffmpeg's filters are
 compared with those of the same name for the processor. hashcat needs NVRTC, by
 the path of the toolkit (nvcc on PATH) or LD_LIBRARY_PATH. Prints one line for
@@ -70,6 +71,17 @@ class Programs:
                            env={**os.environ, "PATH": PLAIN_PATH}, check=True)
             done = self.emulated([program], text=True)
             self.told("gcc " + source, done.returncode == 0 and
+                      "PASS" in done.stdout, done.stdout)
+            # Converted, it needs no compiler.
+            subprocess.run([self.run_with[0], "convert", "-q", program, "-o",
+                            program + ".amd", "--arch", self.arch], check=True)
+            done = subprocess.run(
+                [program + ".amd"], stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, text=True,
+                env={**os.environ, "CERBERUS_DEVICE": self.arch,
+                     "CERBERUS_JIT": "/bin/false",
+                     "CUDA_CACHE_PATH": str(self.folder / "no cache")})
+            self.told("gcc %s, converted" % source, done.returncode == 0 and
                       "PASS" in done.stdout, done.stdout)
 
     def hashcat(self):

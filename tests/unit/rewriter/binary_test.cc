@@ -238,6 +238,39 @@ TEST(Binary, FindsPtxThatIsInNoFatbin) {
   }
 }
 
+// A program's own files and those of its runtime, some without a kernel.
+TEST(EmbeddedPtx, FilesOfGccAreLinked) {
+  const std::string file =
+      "// BEGIN PREAMBLE\n.version 6.0\n.target sm_30\n.address_size 64\n";
+  const std::string kernel = file + ".entry k(){ret;}\n";
+  const std::string function = file + ".func f(){ret;}\n";
+  const std::string nvcc = "\n.version 7.0\n.target sm_52\n.entry n(){}\n";
+  const auto texts_in = [](const std::string& bytes) {
+    EmbeddedPtxFinder finder(AsBytes(bytes));
+    for (std::size_t at = bytes.find(".version"); at != std::string::npos;
+         at = bytes.find(".version", at + 1)) {
+      finder.See(at);
+    }
+    std::vector<std::string> texts;
+    for (const EmbeddedPtx& found : std::move(finder).Take()) {
+      texts.push_back(found.Linked());
+      EXPECT_EQ(found.size() + found.linked_with.size(), texts.back().size());
+    }
+    return texts;
+  };
+  const std::string end(1, '\0'), padding(32, '\0'), apart(80, '\0');
+  EXPECT_THAT(texts_in(kernel + padding + function + end + function + end),
+              ElementsAre(kernel + '\n' + function + '\n' + function));
+  EXPECT_THAT(texts_in(function + end + kernel + padding + nvcc + end),
+              ElementsAre(function + '\n' + kernel, nvcc));
+  EXPECT_THAT(texts_in(kernel + apart + kernel + end),
+              ElementsAre(kernel, kernel));
+  EXPECT_THAT(texts_in(kernel + end + "\x7f" + function + end),
+              ElementsAre(kernel));
+  EXPECT_THAT(texts_in(function + end + function + end), ::testing::IsEmpty());
+  EXPECT_THAT(texts_in(kernel + end + function), ElementsAre(kernel));
+}
+
 TEST(Binary, TellsHowTheDriverIsReached) {
   struct Row {
     std::vector<std::string> needed;
