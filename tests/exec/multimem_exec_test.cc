@@ -213,6 +213,7 @@ void RunForm(PtxModule& module, const std::string& kernel, const Form& form,
   Buffer data(module.device(), count * form.element());
   std::mt19937_64 random(devices);
   std::vector<std::vector<Value>> held;
+  held.reserve(devices);
   for (std::size_t d = 0; d < devices; ++d) {
     held.push_back(Fill(form.t, team.memory(d), count, random));
   }
