@@ -90,6 +90,19 @@ Multicast& g_multicast = *g_all_multicast;
 
 using Lock = std::unique_lock<std::mutex>;
 
+// The object, once its team is complete; null if there is none, if another
+// thread releases it meanwhile, or if it has no such part.
+Object* WaitForTeam(Lock* lock, CUmemGenericAllocationHandle handle,
+                    std::size_t offset, std::size_t bytes) {
+  Object* object = nullptr;
+  g_multicast.complete.wait(*lock, [&] {
+    object = g_multicast.Find(handle);
+    if (object != nullptr && !object->Contains(offset, bytes)) object = nullptr;
+    return object == nullptr || object->members.size() == object->devices;
+  });
+  return object;
+}
+
 CUresult GranularityOf(std::size_t* granularity,
                        CUmemAllocationGranularity_flags flags) {
   if (DeviceCount() == 0) return CUDA_ERROR_NOT_INITIALIZED;
@@ -122,6 +135,7 @@ void DropLocked(Object* object) {
   g_multicast.objects.erase(std::find(g_multicast.objects.begin(),
                                       g_multicast.objects.end(), object));
   delete object;
+  g_multicast.complete.notify_all();
 }
 
 // formats::MulticastRange, one behind the other.
@@ -170,12 +184,8 @@ CUresult Bind(CUmemGenericAllocationHandle handle, const Device* device,
   result = CheckGranularity(offset | memory_offset | bytes);
   if (result != CUDA_SUCCESS) return result;
   Lock lock(g_multicast.mutex);
-  Object* object = g_multicast.Find(handle);
-  if (object == nullptr || !object->Contains(offset, bytes)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  g_multicast.complete.wait(
-      lock, [&] { return object->members.size() == object->devices; });
+  Object* object = WaitForTeam(&lock, handle, offset, bytes);
+  if (object == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Member* member = object->Of(owner);
   if (member == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   void* to = Pointer(member->memory + offset);
@@ -254,12 +264,8 @@ CUresult MapMulticast(CUdeviceptr address, std::size_t bytes,
   const CUresult result = CheckGranularity(address | bytes | offset);
   if (result != CUDA_SUCCESS) return result;
   Lock lock(g_multicast.mutex);
-  Object* object = g_multicast.Find(handle);
-  if (object == nullptr || !object->Contains(offset, bytes)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  g_multicast.complete.wait(
-      lock, [&] { return object->members.size() == object->devices; });
+  Object* object = WaitForTeam(&lock, handle, offset, bytes);
+  if (object == nullptr) return CUDA_ERROR_INVALID_VALUE;
   ++object->references;
   g_multicast.mappings.push_back({address, bytes, offset, object});
   return CUDA_SUCCESS;
