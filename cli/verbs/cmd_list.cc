@@ -179,14 +179,8 @@ void ListTexts(const std::vector<rewriter::EmbeddedPtx>& texts, Listing& out) {
   JsonWriter& json = out.json();
   json.Key("ptx_texts").BeginArray();
   for (const rewriter::EmbeddedPtx& found : texts) {
-    const std::string text = found.Linked();
-    FatbinEntry entry{};
-    entry.kind = images::EntryKind::kPtx;
-    entry.payload = AsBytes(text);
-    entry.stored_size = entry.unpacked_size = text.size();
-    const Result<std::vector<std::string>> kernels = images::KernelNames(entry);
-    std::vector<std::string> shown;
-    if (kernels) shown = out.filter().Of(*kernels);
+    const std::vector<std::string> shown =
+        out.filter().Of(images::KernelNames(found.Linked()));
     if (shown.empty() && !out.filter().empty()) continue;
     json.BeginObject();
     json.Key("offset").Uint(found.offset);

@@ -156,6 +156,17 @@ Status Tell(const JpegStream* stream, const F& tell, const T*... outputs) {
   if (!stream->header) return kInvalidParameter;
   return tell(*stream->header);
 }
+// The same for one output, of what `value(header)` gives.
+template <typename F, typename T>
+Status TellOne(const JpegStream* stream, const F& value, T* out) {
+  return Tell(
+      stream,
+      [&](const Header& header) {
+        *out = static_cast<T>(value(header));
+        return kSuccess;
+      },
+      out);
+}
 
 Status Supported(const Header& header, const DecodeParams* params, int* out) {
   const bool decodes = header.precision == 8 && header.encoding != kLossless;
@@ -298,12 +309,8 @@ NVJPEG_API int nvjpegJpegStreamParseTables(nj::Handle* handle,
 }
 NVJPEG_API int nvjpegJpegStreamGetJpegEncoding(nj::JpegStream* stream,
                                                int* encoding) {
-  return nj::Tell(
-      stream,
-      [&](const nj::Header& header) {
-        *encoding = header.encoding;
-        return nj::kSuccess;
-      },
+  return nj::TellOne(
+      stream, [](const nj::Header& header) { return header.encoding; },
       encoding);
 }
 NVJPEG_API int nvjpegJpegStreamGetFrameDimensions(nj::JpegStream* stream,
@@ -320,12 +327,8 @@ NVJPEG_API int nvjpegJpegStreamGetFrameDimensions(nj::JpegStream* stream,
 }
 NVJPEG_API int nvjpegJpegStreamGetComponentsNum(nj::JpegStream* stream,
                                                 unsigned* count) {
-  return nj::Tell(
-      stream,
-      [&](const nj::Header& header) {
-        *count = static_cast<unsigned>(header.components.size());
-        return nj::kSuccess;
-      },
+  return nj::TellOne(
+      stream, [](const nj::Header& header) { return header.components.size(); },
       count);
 }
 NVJPEG_API int nvjpegJpegStreamGetComponentDimensions(nj::JpegStream* stream,
@@ -344,32 +347,21 @@ NVJPEG_API int nvjpegJpegStreamGetComponentDimensions(nj::JpegStream* stream,
 }
 NVJPEG_API int nvjpegJpegStreamGetExifOrientation(nj::JpegStream* stream,
                                                   int* orientation) {
-  return nj::Tell(
-      stream,
-      [&](const nj::Header& header) {
-        *orientation = header.orientation;
-        return nj::kSuccess;
-      },
+  return nj::TellOne(
+      stream, [](const nj::Header& header) { return header.orientation; },
       orientation);
 }
 NVJPEG_API int nvjpegJpegStreamGetSamplePrecision(nj::JpegStream* stream,
                                                   unsigned* precision) {
-  return nj::Tell(
-      stream,
-      [&](const nj::Header& header) {
-        *precision = static_cast<unsigned>(header.precision);
-        return nj::kSuccess;
-      },
+  return nj::TellOne(
+      stream, [](const nj::Header& header) { return header.precision; },
       precision);
 }
 NVJPEG_API int nvjpegJpegStreamGetChromaSubsampling(nj::JpegStream* stream,
                                                     int* subsampling) {
-  return nj::Tell(
+  return nj::TellOne(
       stream,
-      [&](const nj::Header& header) {
-        *subsampling = nj::SubsamplingOf(header);
-        return nj::kSuccess;
-      },
+      [](const nj::Header& header) { return nj::SubsamplingOf(header); },
       subsampling);
 }
 

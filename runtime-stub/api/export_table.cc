@@ -99,12 +99,8 @@ CUresult GetPrimaryContext(CUcontext* context, CUdevice ordinal) {
   return CUDA_SUCCESS;
 }
 
-// How cudart 9 hands over a registered image.
-CUresult LoadImage(CUmodule* module, const void* wrapper) {
-  return LoadWrapper(module, wrapper);
-}
-
-// How cudart 11 does.
+// How cudart 11 hands over a registered image; cudart 9 passes no more than
+// LoadWrapper takes.
 CUresult LoadRegisteredImage(CUmodule* module, const void* wrapper, void*,
                              void*, unsigned) {
   return LoadWrapper(module, wrapper);
@@ -124,7 +120,7 @@ constexpr TableId kCudartInterfaceId = {
     "cudart interface"};
 const Table kCudartInterface = MakeTable<kCudartInterfaceId>({
     {0, Size(13)},
-    {1, CERB_GUARDED_SLOT(LoadImage)},
+    {1, CERB_GUARDED_SLOT(LoadWrapper)},
     {2, Slot(GetPrimaryContext)},
     {6, CERB_GUARDED_SLOT(LoadRegisteredImage)},
     {7, Slot(ForgetRegisteredImage)},
