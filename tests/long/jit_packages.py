@@ -33,7 +33,7 @@ from package_jax import jax
 from package_mlx import mlx
 from package_open3d import open3d
 from package_openmm import openmm
-from package_numba_mlir import numba_mlir
+from package_numba_mlir import check_kernels, numba_mlir
 from package_nvcomp import nvcomp
 from package_pmcx import pmcx
 from package_pycolmap import pycolmap
@@ -182,55 +182,17 @@ def numba_of_groups():
 def numba():
     import math
     import numpy as np
-    from numba import cuda, float32, vectorize
+    from numba import cuda, vectorize
 
-    @cuda.jit
-    def saxpy(a, x, y):
-        i = cuda.grid(1)
-        if i < x.size:
-            y[i] = a * x[i] + y[i]
-
-    x, y = operands(np)
-    saxpy[8, 128](np.float32(2), x, y)
-    np.testing.assert_array_equal(y, 2 * x + 1)
-
-    @cuda.jit
-    def total(x, out):
-        part = cuda.shared.array(128, float32)
-        t = cuda.threadIdx.x
-        i = cuda.grid(1)
-        part[t] = x[i] if i < x.size else 0
-        step = 64
-        while step:
-            cuda.syncthreads()
-            if t < step:
-                part[t] += part[t + step]
-            step //= 2
-        if t == 0:
-            cuda.atomic.add(out, 0, part[0])
-
-    out = np.zeros(1, dtype=np.float32)
-    total[8, 128](x, out)
-    assert out[0] == x.sum()
-
-    @cuda.jit
-    def functions(x, out):
-        i = cuda.grid(1)
-        out[i] = math.sin(x[i]) + math.exp(-x[i]) * math.log(1 + x[i])
-
-    x64 = np.linspace(0, 20, 256)
-    result = np.zeros(256)
-    functions[2, 128](x64, result)
-    np.testing.assert_allclose(
-        result, np.sin(x64) + np.exp(-x64) * np.log(1 + x64), rtol=1e-12,
-        atol=1e-14)
-
+    check_kernels(cuda)
     numba_of_groups()
 
     @vectorize(["float32(float32, float32)"], target="cuda")
     def hypotenuse(a, b):
         return math.sqrt(a * a + b * b)
 
+    x, _ = operands(np)
+    y = 2 * x + 1
     np.testing.assert_allclose(hypotenuse(x, y), np.hypot(x, y), rtol=1e-6)
 
     @cuda.reduce

@@ -1,11 +1,11 @@
 """numba-cuda-mlir for jit_packages.py: NVIDIA's other compiler for Numba's
-kernels."""
+kernels, and what is asked of either."""
 
 
-def numba_mlir():
+def check_kernels(cuda):
+    """Elements, shared memory, atomics, functions in f64."""
     import math
     import numpy as np
-    from numba_cuda_mlir import cuda
 
     @cuda.jit
     def saxpy(a, x, y):
@@ -48,3 +48,8 @@ def numba_mlir():
     np.testing.assert_allclose(
         result, np.sin(wide) + np.exp(-wide) * np.log(1 + wide), rtol=1e-12,
         atol=1e-14)
+
+
+def numba_mlir():
+    from numba_cuda_mlir import cuda
+    check_kernels(cuda)
