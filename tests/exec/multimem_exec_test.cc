@@ -268,6 +268,7 @@ std::vector<LoweredSpelling> FewSpellingsOf(std::string_view opcode) {
     return parts;
   };
   std::vector<std::vector<std::string>> parts;
+  parts.reserve(all.size());
   for (const LoweredSpelling& s : all) parts.push_back(parts_of(s));
   std::set<std::string> seen;
   std::vector<LoweredSpelling> chosen;
