@@ -1,5 +1,7 @@
 #include "rewriter/embedded_ptx.h"
 
+#include "images/ptx_text.h"
+
 namespace cerberus::rewriter {
 namespace {
 
@@ -11,6 +13,10 @@ constexpr std::size_t kMostPadding = 64;
 bool IsText(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return (byte >= 0x20 && byte != 0x7f) || (byte >= '\t' && byte <= '\r');
+}
+
+bool HasKernels(std::string_view text) {
+  return text.find(".entry") != std::string_view::npos;
 }
 
 }  // namespace
@@ -39,16 +45,12 @@ void EmbeddedPtxFinder::See(std::uint64_t offset) {
   end_ = offset;
   while (end_ < all.size() && IsText(all[end_])) ++end_;
   const std::string_view text = all.substr(begin, end_ - begin);
-  if (end_ == all.size() || all[end_] != '\0' ||
-      text.find(".target") == std::string_view::npos) {
-    return EndRun();
-  }
-  const bool has_kernels = text.find(".entry") != std::string_view::npos;
-  if (text.substr(0, kStartOfGcc.size()) != kStartOfGcc) {
+  const bool is_string = end_ < all.size() && all[end_] == '\0';
+  if (!is_string || text.substr(0, kStartOfGcc.size()) != kStartOfGcc) {
     EndRun();
-    if (has_kernels) found_.push_back({begin, text});
-    return;
+    return AddModules(text, begin, is_string);
   }
+  if (text.find(".target") == std::string_view::npos) return EndRun();
   const bool goes_on =
       !run_.text.empty() && begin - last_end <= kMostPadding &&
       all.substr(last_end, begin - last_end).find_first_not_of('\0') ==
@@ -59,7 +61,23 @@ void EmbeddedPtxFinder::See(std::uint64_t offset) {
     EndRun();
     run_ = {begin, text};
   }
-  run_has_kernels_ |= has_kernels;
+  run_has_kernels_ |= HasKernels(text);
+}
+
+void EmbeddedPtxFinder::AddModules(std::string_view text, std::uint64_t offset,
+                                   bool is_string) {
+  const std::vector<std::string_view> modules = images::ModulesIn(text);
+  for (const std::string_view module : modules) {
+    if (!HasKernels(module)) continue;
+    found_.push_back(
+        {offset + static_cast<std::uint64_t>(module.data() - text.data()),
+         module});
+  }
+  // What is written in an unknown way is taken as it stands.
+  if (modules.empty() && is_string && HasKernels(text) &&
+      text.find(".target") != std::string_view::npos) {
+    found_.push_back({offset, text});
+  }
 }
 
 void EmbeddedPtxFinder::EndRun() {

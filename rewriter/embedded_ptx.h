@@ -1,8 +1,8 @@
-// PTX text that stands in a program as a string, for cuModuleLoadData.
+// PTX text that stands in a program, for cuModuleLoadData.
 //
 // No wrapper leads to such text; it is found again by its content when the
-// program hands it over (docs/kpack-format.md, content keys). So the bytes
-// from the string's first to its NUL are what counts.
+// program hands it over (docs/kpack-format.md, content keys). It may end in a
+// NUL or have other strings beside it, so the module in it is what counts.
 #ifndef CERBERUS_REWRITER_EMBEDDED_PTX_H_
 #define CERBERUS_REWRITER_EMBEDDED_PTX_H_
 
@@ -30,8 +30,7 @@ struct EmbeddedPtx {
   std::string Linked() const;
 };
 
-// Collects every NUL-terminated text that has .version, .target and .entry, or
-// is linked with one that has.
+// Collects every module with kernels, and what GCC has linked with one.
 class EmbeddedPtxFinder {
  public:
   static constexpr std::string_view kStart = ".version";
@@ -42,6 +41,8 @@ class EmbeddedPtxFinder {
   std::vector<EmbeddedPtx> Take() &&;
 
  private:
+  // Those of a text at `offset`; `is_string`: a NUL ends it.
+  void AddModules(std::string_view text, std::uint64_t offset, bool is_string);
   void EndRun();
 
   ByteSpan bytes_;

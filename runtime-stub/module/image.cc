@@ -17,6 +17,7 @@
 #include "hip/find_emulator.h"
 #include "images/fatbin.h"
 #include "images/ptx_cubin.h"
+#include "images/ptx_text.h"
 #include "kpack/content_key.h"
 #include "kpack/marker.h"
 #include "kpack/resolve.h"
@@ -283,11 +284,18 @@ bool LoadByRecord(const Image& image, const Device& device, Code* code) {
   return false;
 }
 
-bool LoadByContent(const std::string& ptx, const Image& image,
+// Text of a fatbin has the key of all of it, what stands in a program as text
+// that of the module in it.
+bool LoadByContent(std::string_view ptx, const Image& image,
                    const Device& device, Code* code) {
-  const std::string key = kpack::ContentKey(ptx) + "#";
-  for (const Segment& segment : AllSegments()) {
-    if (LoadFromArchives(segment, key, image, device, code)) return true;
+  const std::vector<Segment> segments = AllSegments();
+  if (segments.empty()) return false;
+  for (std::string_view text : {ptx, images::OnlyModule(ptx)}) {
+    if (text.empty()) continue;
+    const std::string key = kpack::ContentKey(text) + "#";
+    for (const Segment& segment : segments) {
+      if (LoadFromArchives(segment, key, image, device, code)) return true;
+    }
   }
   return false;
 }

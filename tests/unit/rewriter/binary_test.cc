@@ -221,9 +221,9 @@ TEST(Binary, WhatOnlyLooksLikeAFatbinIsIgnoredInOtherSections) {
 TEST(Binary, FindsPtxThatIsInNoFatbin) {
   // Anything that is a string will do. The fatbins hold PTX too, one behind a
   // wrapper and one without.
-  const std::string text = "\n.version 7.0\n.target sm_52\n.entry k(){ret;}\n";
+  const std::string text = ".version 7.0\n.target sm_52\n.entry k(){ret;}";
   ElfSpec spec;
-  spec.runpath = text;
+  spec.runpath = "\n" + text + "\n";
   spec.loose = {{".rodata", {{.sm = 70}}}};
   for (const bool sections : {true, false}) {
     spec.sections = sections;
@@ -244,7 +244,7 @@ TEST(EmbeddedPtx, FilesOfGccAreLinked) {
       "// BEGIN PREAMBLE\n.version 6.0\n.target sm_30\n.address_size 64\n";
   const std::string kernel = file + ".entry k(){ret;}\n";
   const std::string function = file + ".func f(){ret;}\n";
-  const std::string nvcc = "\n.version 7.0\n.target sm_52\n.entry n(){}\n";
+  const std::string nvcc = ".version 7.0\n.target sm_52\n.entry n(){}";
   const auto texts_in = [](const std::string& bytes) {
     EmbeddedPtxFinder finder(AsBytes(bytes));
     for (std::size_t at = bytes.find(".version"); at != std::string::npos;
@@ -261,7 +261,7 @@ TEST(EmbeddedPtx, FilesOfGccAreLinked) {
   const std::string end(1, '\0'), padding(32, '\0'), apart(80, '\0');
   EXPECT_THAT(texts_in(kernel + padding + function + end + function + end),
               ElementsAre(kernel + '\n' + function + '\n' + function));
-  EXPECT_THAT(texts_in(function + end + kernel + padding + nvcc + end),
+  EXPECT_THAT(texts_in(function + end + kernel + padding + nvcc + '\n' + end),
               ElementsAre(function + '\n' + kernel, nvcc));
   EXPECT_THAT(texts_in(kernel + apart + kernel + end),
               ElementsAre(kernel, kernel));
