@@ -39,6 +39,7 @@ inline constexpr std::string_view kInfoArch = "arch";
 inline constexpr std::string_view kInfoConst = "const";
 inline constexpr std::string_view kInfoKernels = "kernels";
 inline constexpr std::string_view kInfoFailed = "failed";
+inline constexpr std::string_view kInfoManaged = "managed";
 // Of a kernel.
 inline constexpr std::string_view kInfoWarpsPerWave = "warps_per_wave";
 inline constexpr std::string_view kInfoMaxntid = "maxntid";

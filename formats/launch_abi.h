@@ -71,6 +71,9 @@ inline constexpr uint32_t kWindowSharedLimit = 227 * 1024;
 inline constexpr char kVariablesSymbol[] = "__cerberus_variables";
 inline constexpr char kVariableTable[] = "__cerberus_variable_table";
 
+// Of a managed variable: where it is, at first the code's own copy of it.
+inline constexpr char kManagedPrefix[] = "__cerberus_managed.";
+
 inline constexpr char kContextSymbol[] = "__cerberus_ctx";
 inline constexpr uint32_t kHasMulticast = 1;
 struct ContextBlock {

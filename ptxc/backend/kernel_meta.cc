@@ -87,7 +87,8 @@ void EmitModuleInfo(llvm::Module& module, const ModuleInfo& info) {
   std::string bytes;
   llvm::raw_string_ostream stream(bytes);
   Writer out(stream);
-  out.writeMapSize(6 + (info.const_bytes != 0) + !info.failed.empty());
+  out.writeMapSize(6 + (info.const_bytes != 0) + !info.managed.empty() +
+                   !info.failed.empty());
   WriteInt(out, formats::kInfoAbi, formats::kLaunchAbi);
   WriteString(out, formats::kInfoPtxc, kVersion);
   WriteKey(out, formats::kInfoPtx);
@@ -99,6 +100,13 @@ void EmitModuleInfo(llvm::Module& module, const ModuleInfo& info) {
   if (info.const_bytes != 0) {
     WriteInt(out, formats::kInfoConst,
              static_cast<std::int64_t>(info.const_bytes));
+  }
+  if (!info.managed.empty()) {
+    WriteKey(out, formats::kInfoManaged);
+    out.writeArraySize(info.managed.size());
+    for (const std::string& name : info.managed) {
+      out.write(llvm::StringRef(name));
+    }
   }
   WriteKey(out, formats::kInfoKernels);
   out.writeMapSize(info.kernels.size());

@@ -48,7 +48,8 @@ struct ModuleInfo {
   int ptx_minor = 0;
   int sm = 0;
   std::string arch;
-  std::uint64_t const_bytes = 0;  // of all .const variables
+  std::uint64_t const_bytes = 0;     // of all .const variables
+  std::vector<std::string> managed;  // variables
   std::vector<KernelInfo> kernels;
   std::vector<FailedKernel> failed;
 };

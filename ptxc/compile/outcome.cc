@@ -191,7 +191,8 @@ void Each(Archive& archive, auto& outcome)
 {
   auto& [diags, error, reported, info, object] = outcome;
   // Of the whole program, and not the part's: what stands in front of kernels.
-  auto& [ptx_major, ptx_minor, sm, arch, const_bytes, kernels, failed] = info;
+  auto& [ptx_major, ptx_minor, sm, arch, const_bytes, managed, kernels,
+         failed] = info;
   archive(diags);
   archive(error);
   archive(reported);

@@ -103,6 +103,8 @@ class ModuleLowering {
                  const ProgramLowering::Input& input, llvm::Module& out,
                  const DiagSink& sink);
 
+  // Adds the managed variables that are defined here.
+  void ListManaged(ModuleInfo* info) const;
   // The steps of ProgramLowering::Run, each for all modules in turn.
   void LowerVariables();
   void LowerBodies();
@@ -128,6 +130,9 @@ class ModuleLowering {
 
   // Module-scope variables and a function's .shared/.global/.const ones.
   llvm::GlobalVariable* GlobalOf(std::uint32_t variable);
+  // Of a definition: what other code objects are to be led to. Of a managed
+  // variable that is where its address stands.
+  llvm::GlobalVariable* StorageOf(std::uint32_t variable);
   // Whether the initialiser takes less of an address than its 64 bits, as
   // `.u32 p = a` does. No loader knows relocations for that, so the variable
   // is left zero and kernels that name it are not compiled.

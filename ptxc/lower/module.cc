@@ -108,6 +108,15 @@ bool HoldPart(const std::vector<const InitElement*>& symbols,
   return false;
 }
 
+bool IsManaged(const Variable& variable) {
+  return variable.managed && variable.function == kNoId;
+}
+
+// Where the address of a managed variable stands.
+std::string ManagedSlot(const Variable& variable) {
+  return formats::kManagedPrefix + std::string(variable.name);
+}
+
 }  // namespace
 
 ProgramLowering::ProgramLowering(const std::vector<Input>& inputs,
@@ -136,6 +145,7 @@ Status ProgramLowering::Run(ModuleInfo* info) {
         std::max(newest, std::make_pair(info->ptx_major, info->ptx_minor));
     info->sm = std::max<int>(info->sm, ptx.sm);
     info->const_bytes += ConstBytes(ptx);
+    module->ListManaged(info);
     if (part_.variables == ProgramPart::Variables::kAll) {
       module->LowerVariables();
     }
@@ -157,7 +167,7 @@ Status ProgramLowering::Run(ModuleInfo* info) {
 void ProgramLowering::LowerTable() {
   std::vector<llvm::Constant*> places;
   for (const Symbol variable : table_->all()) {
-    places.push_back(module(variable.module).GlobalOf(variable.id));
+    places.push_back(module(variable.module).StorageOf(variable.id));
   }
   llvm::Module& out = modules_.front()->out();
   auto* type = llvm::ArrayType::get(
@@ -189,6 +199,16 @@ ModuleLowering::ModuleLowering(ProgramLowering& program, std::uint32_t index,
       debug_info_(ptx_, out),
       globals_(ptx_.variables.size()),
       parts_of_addresses_(ptx_.variables.size()) {}
+
+void ModuleLowering::ListManaged(ModuleInfo* info) const {
+  for (std::uint32_t id = 0; id < ptx_.variables.size(); ++id) {
+    const Symbol self{index_, id};
+    if (IsManaged(ptx_.variables[id]) &&
+        program_.graph().VariableDefinition(self) == self) {
+      info->managed.emplace_back(ptx_.variables[id].name);
+    }
+  }
+}
 
 // Every variable of module scope is a symbol that the host may ask for.
 void ModuleLowering::LowerVariables() {
@@ -508,6 +528,13 @@ llvm::GlobalVariable* ModuleLowering::GlobalOf(std::uint32_t id) {
   return globals_[id];
 }
 
+llvm::GlobalVariable* ModuleLowering::StorageOf(std::uint32_t id) {
+  llvm::GlobalVariable* variable = GlobalOf(id);
+  return IsManaged(ptx_.variables[id])
+             ? out_.getNamedGlobal(ManagedSlot(ptx_.variables[id]))
+             : variable;
+}
+
 bool ModuleLowering::HoldsPartOfAddress(std::uint32_t id) {
   const Symbol at = program_.graph().VariableDefinition({index_, id});
   if (at.module != index_) {
@@ -545,17 +572,30 @@ llvm::GlobalVariable* ModuleLowering::CreateGlobal(std::uint32_t id) {
   }
   const bool local = variable.function != kNoId;
   const std::uint32_t place = program_.PlaceInTable({index_, id});
-  if (place != VariableTable::kNowhere ||
-      (!local && part().variables == ProgramPart::Variables::kElsewhere)) {
+  const bool managed = IsManaged(variable);
+  const auto declare = [&](const llvm::Twine& called) {
     auto* elsewhere = new llvm::GlobalVariable(
         out_, llvm::ArrayType::get(byte, variable.size()), false,
-        llvm::GlobalValue::ExternalLinkage, nullptr, name, nullptr,
+        llvm::GlobalValue::ExternalLinkage, nullptr, called, nullptr,
         llvm::GlobalValue::NotThreadLocal, kAsGlobal,
         /*isExternallyInitialized=*/true);
     elsewhere->setVisibility(llvm::GlobalValue::ProtectedVisibility);
     elsewhere->setAlignment(MemoryAlignment(variable));
-    if (place != VariableTable::kNowhere) SetPlaceInTable(*elsewhere, place);
     return elsewhere;
+  };
+  const auto declare_managed = [&] {
+    auto* elsewhere = declare(name + ".managed");
+    SetManaged(*elsewhere, ManagedSlot(variable));
+    return elsewhere;
+  };
+  if (place != VariableTable::kNowhere) {
+    auto* elsewhere = declare(name);
+    SetPlaceInTable(*elsewhere, place);
+    if (managed) SetManaged(*elsewhere, "");
+    return elsewhere;
+  }
+  if (!local && part().variables == ProgramPart::Variables::kElsewhere) {
+    return managed ? declare_managed() : declare(name);
   }
   if (!local && part().variables == ProgramPart::Variables::kUsed &&
       !MayBeRepeated(variable)) {
@@ -574,7 +614,14 @@ llvm::GlobalVariable* ModuleLowering::CreateGlobal(std::uint32_t id) {
       /*isExternallyInitialized=*/true);
   if (!local) global->setVisibility(llvm::GlobalValue::ProtectedVisibility);
   global->setAlignment(MemoryAlignment(variable));
-  return global;
+  if (!managed) return global;
+  auto* slot = new llvm::GlobalVariable(
+      out_, global->getType(), false, llvm::GlobalValue::ExternalLinkage,
+      global, ManagedSlot(variable), nullptr, llvm::GlobalValue::NotThreadLocal,
+      kAsGlobal, /*isExternallyInitialized=*/true);
+  slot->setVisibility(llvm::GlobalValue::ProtectedVisibility);
+  slot->setAlignment(llvm::Align(8));
+  return declare_managed();
 }
 
 // The descriptor of a sampler that PTX describes, and its address as the
@@ -681,6 +728,10 @@ llvm::Constant* ModuleLowering::Initializer(const Variable& variable) {
         continue;
       }
       address = AddressedFunction(element.index);
+    } else if (IsManaged(VariableDefinition(element.index))) {
+      refuse(element, "the address of '" + std::string(element.name) +
+                          "' is no constant, since it is managed");
+      continue;
     } else {
       address = GlobalOf(element.index);
     }

@@ -23,6 +23,8 @@ using llvm::Instruction;
 using llvm::Use;
 
 constexpr char kPlace[] = "cerberus-place";
+// The name of its slot, or nothing.
+constexpr char kManaged[] = "cerberus-managed";
 // So many addresses of a function are read once, before all loops that use
 // them; of more each is read in each block that uses it, or they would all wait
 // in scalar registers, of which there are a hundred.
@@ -41,13 +43,15 @@ using UsesOfVariables = llvm::MapVector<GlobalVariable*, std::vector<Use*>>;
 
 class TableReader {
  public:
-  TableReader(Function& function, GlobalVariable& table)
-      : function_(function), table_(table) {}
+  explicit TableReader(Function& function) : function_(function) {}
 
-  void Read(const UsesOfVariables& variables) {
-    llvm::IRBuilder<> builder(
-        &*function_.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
-    start_ = LoadAddress(builder, &table_, "variables");
+  // `table`: where the table's address stands, null if it is not needed.
+  void Read(const UsesOfVariables& variables, GlobalVariable* table) {
+    if (table != nullptr) {
+      llvm::IRBuilder<> builder(
+          &*function_.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
+      start_ = LoadAddress(builder, table, "variables");
+    }
     if (variables.size() > kFewVariables) {
       for (const auto& [variable, uses] : variables) {
         llvm::MapVector<BasicBlock*, std::vector<Use*>> by_block;
@@ -91,6 +95,20 @@ class TableReader {
     return load;
   }
 
+  GlobalVariable* SlotOf(const GlobalVariable& managed) const {
+    llvm::Module& module = *function_.getParent();
+    const llvm::StringRef name =
+        managed.getAttribute(kManaged).getValueAsString();
+    if (GlobalVariable* known = module.getNamedGlobal(name)) return known;
+    auto* slot = new GlobalVariable(
+        module, managed.getType(), false, llvm::GlobalValue::ExternalLinkage,
+        nullptr, name, nullptr, llvm::GlobalValue::NotThreadLocal, kAsGlobal,
+        /*isExternallyInitialized=*/true);
+    slot->setVisibility(llvm::GlobalValue::ProtectedVisibility);
+    slot->setAlignment(llvm::Align(8));
+    return slot;
+  }
+
   // Before the first of the uses that is in the block, else at its end.
   void ReadIn(BasicBlock& block, const GlobalVariable& variable,
               const std::vector<Use*>& uses) {
@@ -102,18 +120,25 @@ class TableReader {
         before = user;
       }
     }
-    unsigned place = 0;
-    variable.getAttribute(kPlace).getValueAsString().getAsInteger(10, place);
     llvm::IRBuilder<> builder(before);
-    llvm::Value* address = LoadAddress(
-        builder,
-        builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), start_, place),
-        variable.getName());
+    llvm::Value* address = nullptr;
+    if (variable.hasAttribute(kPlace)) {
+      unsigned place = 0;
+      variable.getAttribute(kPlace).getValueAsString().getAsInteger(10, place);
+      address = LoadAddress(builder,
+                            builder.CreateConstInBoundsGEP1_64(
+                                builder.getInt64Ty(), start_, place),
+                            variable.getName());
+    } else {
+      address = SlotOf(variable);
+    }
+    if (variable.hasAttribute(kManaged)) {
+      address = LoadAddress(builder, address, variable.getName());
+    }
     for (Use* use : uses) use->set(address);
   }
 
   Function& function_;
-  GlobalVariable& table_;
   Instruction* start_ = nullptr;
 };
 
@@ -123,11 +148,38 @@ void SetPlaceInTable(GlobalVariable& variable, unsigned place) {
   variable.addAttribute(kPlace, llvm::utostr(place));
 }
 
+void SetManaged(GlobalVariable& variable, llvm::StringRef slot) {
+  variable.addAttribute(kManaged, slot);
+}
+
+namespace {
+
+// Where the host writes the table's address.
+GlobalVariable* AddressOfTable(llvm::Module& module) {
+  if (GlobalVariable* known =
+          module.getNamedGlobal(formats::kVariablesSymbol)) {
+    return known;
+  }
+  llvm::Type* pointer = llvm::PointerType::get(module.getContext(), kAsGlobal);
+  auto* table = new GlobalVariable(
+      module, pointer, false, llvm::GlobalValue::WeakAnyLinkage,
+      llvm::Constant::getNullValue(pointer), formats::kVariablesSymbol, nullptr,
+      llvm::GlobalValue::NotThreadLocal, kAsGlobal,
+      /*isExternallyInitialized=*/true);
+  table->setAlignment(llvm::Align(8));
+  table->setVisibility(llvm::GlobalValue::ProtectedVisibility);
+  return table;
+}
+
+}  // namespace
+
 llvm::PreservedAnalyses ReadVariableTable::run(
     llvm::Module& module, llvm::ModuleAnalysisManager& /*analyses*/) {
   std::vector<GlobalVariable*> elsewhere;
   for (GlobalVariable& variable : module.globals()) {
-    if (variable.hasAttribute(kPlace)) elsewhere.push_back(&variable);
+    if (variable.hasAttribute(kPlace) || variable.hasAttribute(kManaged)) {
+      elsewhere.push_back(&variable);
+    }
   }
   if (elsewhere.empty()) return llvm::PreservedAnalyses::all();
   llvm::convertUsersOfConstantsToInstructions(
@@ -140,19 +192,13 @@ llvm::PreservedAnalyses ReadVariableTable::run(
       functions[user->getFunction()][variable].push_back(&use);
     }
   }
-  if (!functions.empty()) {
-    llvm::Type* pointer =
-        llvm::PointerType::get(module.getContext(), kAsGlobal);
-    auto* table = new GlobalVariable(
-        module, pointer, false, llvm::GlobalValue::WeakAnyLinkage,
-        llvm::Constant::getNullValue(pointer), formats::kVariablesSymbol,
-        nullptr, llvm::GlobalValue::NotThreadLocal, kAsGlobal,
-        /*isExternallyInitialized=*/true);
-    table->setAlignment(llvm::Align(8));
-    table->setVisibility(llvm::GlobalValue::ProtectedVisibility);
-    for (const auto& [function, variables] : functions) {
-      TableReader(*function, *table).Read(variables);
-    }
+  for (const auto& [function, variables] : functions) {
+    const bool of_table =
+        llvm::any_of(variables, [](const auto& variable_and_uses) {
+          return variable_and_uses.first->hasAttribute(kPlace);
+        });
+    TableReader(*function).Read(variables,
+                                of_table ? AddressOfTable(module) : nullptr);
   }
   for (GlobalVariable* variable : elsewhere) variable->eraseFromParent();
   return llvm::PreservedAnalyses::none();

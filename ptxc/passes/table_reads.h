@@ -1,5 +1,6 @@
-// Variables that lie in another code object (lower/variable_table.h): their
-// addresses are read from its table, where they are used.
+// Variables whose addresses the host decides, read where they are used: of
+// those in another code object (lower/variable_table.h) from its table, of
+// managed ones from a variable beside their copy in the code.
 //
 // Late, since until then they are variables like others to LLVM: known to be
 // distinct, of a known size and alignment.
@@ -16,6 +17,9 @@ namespace cerberus::ptx {
 
 // Marks a declared variable as the one at that place of the table.
 void SetPlaceInTable(llvm::GlobalVariable& variable, unsigned place);
+// ... as managed: its address stands in the variable `slot`, which may be in
+// another part of the program, or, without a name, in what the table leads to.
+void SetManaged(llvm::GlobalVariable& variable, llvm::StringRef slot);
 
 class ReadVariableTable : public llvm::PassInfoMixin<ReadVariableTable> {
  public:

@@ -9,7 +9,6 @@
 #include "runtime-stub/device/context.h"
 #include "runtime-stub/device/location.h"
 #include "runtime-stub/graph/graph_memory.h"
-#include "runtime-stub/memory/managed.h"
 #include "runtime-stub/memory/pointer.h"
 #include "runtime-stub/stream/stream.h"
 #include "support/bytes.h"
@@ -40,9 +39,6 @@ PointerFacts FactsOf(CUdeviceptr address) {
     return facts;
   }
   facts.kind = KindOf(facts.attributes, hip.major);
-  if (facts.kind == MemoryKind::kDevice && IsInManagedVariable(address)) {
-    facts.kind = MemoryKind::kManaged;
-  }
   facts.device = DeviceOfHip(facts.attributes.device);
   return facts;
 }

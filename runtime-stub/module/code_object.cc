@@ -154,6 +154,10 @@ void ReadInfo(Value map, CodeObjectInfo* out) {
   for (Value key = failed.First(); key; key = failed.Next(failed.Next(key))) {
     out->failed.push_back({Text(key), Text(failed.Next(key))});
   }
+  const Value managed = map.Find(formats::kInfoManaged);
+  for (Value name = managed.First(); name; name = managed.Next(name)) {
+    out->managed.push_back(Text(name));
+  }
   const Value kernels = map.Find(formats::kInfoKernels);
   for (KernelInfo& kernel : out->kernels) {
     kernel.const_bytes = Number(map, formats::kInfoConst, 0);

@@ -102,7 +102,8 @@ struct CodeObjectInfo {
     std::string name;
     std::string reason;
   };
-  std::vector<Failed> failed;  // left out by the compiler
+  std::vector<Failed> failed;        // left out by the compiler
+  std::vector<std::string> managed;  // variables
 
   const KernelInfo* FindKernel(std::string_view name) const;
   const Failed* FindFailed(std::string_view name) const;

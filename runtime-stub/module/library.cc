@@ -117,14 +117,14 @@ CUresult FindKernel(Module* module, const char* name, Kernel** kernel) {
 }
 
 CUresult FindGlobal(const void* handle, const char* name, CUdeviceptr* address,
-                    std::size_t* bytes, bool managed = false) {
+                    std::size_t* bytes) {
   if (name == nullptr || (address == nullptr && bytes == nullptr)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   CERB_MODULE(module, handle);
   Context* context = nullptr;
   if (CUresult r = UseModule(*module, &context); r != CUDA_SUCCESS) return r;
-  return module->GetGlobal(context, name, address, bytes, managed);
+  return module->GetGlobal(context, name, address, bytes);
 }
 
 // What cuLinkCreate begins: PTX modules behind one another, which the
@@ -232,13 +232,11 @@ CUresult cuLibraryGetGlobal(CUdeviceptr* address, std::size_t* bytes,
                             CUlibrary handle, const char* name) {
   return FindGlobal(handle, name, address, bytes);
 }
-// A managed variable lives in the code object like any other; on GPUs that
-// share memory with the host, and on the emulator, its address is the host's
-// too. cudart asks before it has made a context current.
+// cudart asks before it has made a context current.
 CUresult cuLibraryGetManaged(CUdeviceptr* address, std::size_t* bytes,
                              CUlibrary handle, const char* name) {
   if (CurrentContextOrNull() != nullptr) {
-    return FindGlobal(handle, name, address, bytes, true);
+    return FindGlobal(handle, name, address, bytes);
   }
   CERB_MODULE(module, handle);
   if (name == nullptr || (address == nullptr && bytes == nullptr)) {
@@ -246,7 +244,7 @@ CUresult cuLibraryGetManaged(CUdeviceptr* address, std::size_t* bytes,
   }
   Context* context = GetDevice(0)->primary.get();
   if (CUresult r = Activate(context); r != CUDA_SUCCESS) return r;
-  return module->GetGlobal(context, name, address, bytes, true);
+  return module->GetGlobal(context, name, address, bytes);
 }
 
 // --- linking at run time ---

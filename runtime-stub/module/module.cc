@@ -15,7 +15,6 @@
 #include "runtime-stub/device/provider.h"
 #include "runtime-stub/launch/device_launch.h"
 #include "runtime-stub/launch/services.h"
-#include "runtime-stub/memory/managed.h"
 #include "runtime-stub/memory/texture_reference.h"
 #include "runtime-stub/module/hip_image.h"
 #include "runtime-stub/stream/capture.h"
@@ -294,6 +293,38 @@ CUresult Module::SetVariablesLocked(Context* context, hipModule_t loaded) {
   return FromHip(Upload(variable, &table, sizeof table));
 }
 
+CUresult Module::SetManagedLocked(Context* context, hipModule_t loaded,
+                                  const CodeObjectInfo& info) {
+  for (const std::string& name : info.managed) {
+    hipDeviceptr_t slot = nullptr;
+    CUresult result = FindAddressOf(
+        context, loaded, (formats::kManagedPrefix + name).c_str(), &slot);
+    if (result != CUDA_SUCCESS) return result;
+    if (slot == nullptr) continue;  // in other code
+    auto known = managed_.find(name);
+    if (known == managed_.end()) {
+      hipDeviceptr_t copy = nullptr;
+      ManagedVariable variable = {nullptr, 0, context->device};
+      hipError_t error =
+          hip.hipModuleGetGlobal(&copy, &variable.bytes, loaded, name.c_str());
+      if (error == hipSuccess) {
+        constexpr unsigned kForAll = 1;  // hipMemAttachGlobal
+        const RelaxedCapture relaxed;
+        error = hip.hipMallocManaged(&variable.memory, variable.bytes, kForAll);
+      }
+      if (error == hipSuccess) {
+        known = managed_.emplace(name, variable).first;
+        error = CopyNow(variable.memory, copy, variable.bytes,
+                        hipMemcpyDeviceToHost);
+      }
+      if (error != hipSuccess) return NoteResult(context, error);
+    }
+    result = FromHip(Upload(slot, &known->second.memory, sizeof(void*)));
+    if (result != CUDA_SUCCESS) return result;
+  }
+  return CUDA_SUCCESS;
+}
+
 CUresult Module::SetHandleLocked(Context* context, hipModule_t loaded,
                                  const KernelInfo& info) {
   const std::string name = formats::kHandlePrefix + info.name;
@@ -352,6 +383,9 @@ CUresult Module::LoadLocked(Context* context) {
   // Modules that print, assert, trap or launch find what they need here.
   if (slot.code.info.abi) {
     CUresult result = SetServices(context, loaded);
+    if (result == CUDA_SUCCESS) {
+      result = SetManagedLocked(context, loaded, slot.code.info);
+    }
     if (result == CUDA_SUCCESS && slot.code.variables_apart) {
       result = SetVariablesLocked(context, loaded);
     }
@@ -380,6 +414,9 @@ CUresult Module::LoadAloneLocked(Context* context, KernelsAlone::Entry* entry) {
     return NoteResult(context, error);
   }
   CUresult result = SetServices(context, loaded);
+  if (result == CUDA_SUCCESS) {
+    result = SetManagedLocked(context, loaded, entry->code.info);
+  }
   if (result == CUDA_SUCCESS) result = SetVariablesLocked(context, loaded);
   if (result != CUDA_SUCCESS) {
     hip.hipModuleUnload(loaded);
@@ -433,8 +470,7 @@ CUresult Module::FunctionOf(Kernel* kernel, Context* context,
 }
 
 CUresult Module::GetGlobal(Context* context, const char* name,
-                           CUdeviceptr* address, std::size_t* bytes,
-                           bool managed) {
+                           CUdeviceptr* address, std::size_t* bytes) {
   std::lock_guard<std::mutex> lock(mutex_);
   hipDeviceptr_t pointer = nullptr;
   std::size_t size = 0;
@@ -450,11 +486,10 @@ CUresult Module::GetGlobal(Context* context, const char* name,
         &pointer, &size, devices_[context->device->ordinal]->hip_module, name);
   }
   if (error != hipSuccess) return NoteResult(context, error);
-  const CUdeviceptr at = reinterpret_cast<CUdeviceptr>(pointer);
-  if (managed) {
-    NoteManagedVariable(devices_[context->device->ordinal].get(), at, size);
+  if (auto managed = managed_.find(name); managed != managed_.end()) {
+    pointer = managed->second.memory;
   }
-  if (address != nullptr) *address = at;
+  if (address != nullptr) *address = reinterpret_cast<CUdeviceptr>(pointer);
   if (bytes != nullptr) *bytes = size;
   return CUDA_SUCCESS;
 }
@@ -470,6 +505,23 @@ std::uint32_t Module::SmOf(Kernel* kernel, Device* device) {
 
 void Module::UnloadFrom(Device* device) {
   std::lock_guard<std::mutex> lock(mutex_);
+  UnloadFromLocked(device);
+  // Code on other devices does not outlive its variables.
+  bool others_too = false;
+  for (auto at = managed_.begin(); at != managed_.end();) {
+    if (at->second.device != device) {
+      ++at;
+      continue;
+    }
+    hip.hipFree(at->second.memory);
+    at = managed_.erase(at);
+    others_too = true;
+  }
+  if (!others_too) return;
+  for (int i = 0; i < DeviceCount(); ++i) UnloadFromLocked(GetDevice(i));
+}
+
+void Module::UnloadFromLocked(Device* device) {
   OnDevice* slot = devices_[device->ordinal].get();
   if (slot == nullptr) return;
   for (auto& [name, kernel] : kernels_) {
@@ -482,7 +534,6 @@ void Module::UnloadFrom(Device* device) {
     FlushOutput(device);
     hip.hipModuleUnload(std::exchange(*loaded, nullptr));
   };
-  ForgetManagedVariables(slot);
   unload(&slot->hip_module);
   if (slot->alone == nullptr) return;
   for (auto& [name, entry] : slot->alone->entries()) unload(&entry.hip_module);

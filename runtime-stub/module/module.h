@@ -96,9 +96,8 @@ class Module {
   // one.
   CUresult FunctionOf(Kernel* kernel, Context* context, hipFunction_t* function,
                       const KernelInfo* form = nullptr);
-  // A `managed` one counts as managed memory from then on.
   CUresult GetGlobal(Context* context, const char* name, CUdeviceptr* address,
-                     std::size_t* bytes, bool managed = false);
+                     std::size_t* bytes);
   // Tells kernels that launch this one what may be asked of it, if its code is
   // loaded; after what is so has changed.
   CUresult UpdateHandle(Kernel* kernel, Device* device);
@@ -145,6 +144,10 @@ class Module {
   CUresult VariablesLocked(Context* context, hipModule_t* variables);
   // Tells code where they are, if it asks for them.
   CUresult SetVariablesLocked(Context* context, hipModule_t loaded);
+  // Gives the code's managed variables memory that all devices share.
+  CUresult SetManagedLocked(Context* context, hipModule_t loaded,
+                            const CodeObjectInfo& info);
+  void UnloadFromLocked(Device* device);
 
   std::uint32_t alive_ = kAlive;
   const Image image_;
@@ -152,6 +155,13 @@ class Module {
   std::mutex mutex_;  // guards what follows; never held while HIP runs work
   std::array<std::unique_ptr<OnDevice>, kMaxDevices> devices_;
   std::map<std::string, std::unique_ptr<Kernel>, std::less<>> kernels_;
+  // By name; allocated on `device`, whose reset ends them.
+  struct ManagedVariable {
+    void* memory;
+    std::size_t bytes;
+    const Device* device;
+  };
+  std::map<std::string, ManagedVariable, std::less<>> managed_;
 };
 
 // The context in which a module and its functions are meant: its own, else the

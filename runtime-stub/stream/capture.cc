@@ -222,9 +222,10 @@ hipError_t AllocateZeros(void** memory, std::size_t bytes, std::size_t zeros) {
   return error;
 }
 
-hipError_t Upload(void* to, const void* from, std::size_t bytes) {
+hipError_t CopyNow(void* to, const void* from, std::size_t bytes,
+                   hipMemcpyKind kind) {
   if (!g_begun.any.load(std::memory_order_relaxed)) {
-    return hip.hipMemcpy(to, from, bytes, hipMemcpyHostToDevice);
+    return hip.hipMemcpy(to, from, bytes, kind);
   }
   // HIP keeps the null stream still while another one captures, and 5.7 waits
   // for no stream then; it may be asked for an event.
@@ -236,7 +237,7 @@ hipError_t Upload(void* to, const void* from, std::size_t bytes) {
   if (error != hipSuccess) return error;
   error = hip.hipEventCreateWithFlags(&end, kNoTime);
   if (error == hipSuccess) {
-    error = hip.hipMemcpyAsync(to, from, bytes, hipMemcpyHostToDevice, stream);
+    error = hip.hipMemcpyAsync(to, from, bytes, kind, stream);
     if (error == hipSuccess) error = hip.hipEventRecord(end, stream);
     if (error == hipSuccess) {
       while ((error = hip.hipEventQuery(end)) == hipErrorNotReady) {
@@ -247,6 +248,10 @@ hipError_t Upload(void* to, const void* from, std::size_t bytes) {
   }
   const hipError_t destroyed = hip.hipStreamDestroy(stream);
   return error == hipSuccess ? destroyed : error;
+}
+
+hipError_t Upload(void* to, const void* from, std::size_t bytes) {
+  return CopyNow(to, from, bytes, hipMemcpyHostToDevice);
 }
 
 }  // namespace cerberus::stub

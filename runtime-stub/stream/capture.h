@@ -91,7 +91,10 @@ class RelaxedCapture {
 // captures.
 hipError_t AllocateZeros(void** memory, std::size_t bytes, std::size_t zeros);
 
-// Copies to the device, also while a stream captures.
+// Copies, and is done when it returns; also while a stream captures.
+hipError_t CopyNow(void* to, const void* from, std::size_t bytes,
+                   hipMemcpyKind kind);
+// ... to the device.
 hipError_t Upload(void* to, const void* from, std::size_t bytes);
 
 }  // namespace cerberus::stub

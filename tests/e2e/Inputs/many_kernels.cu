@@ -3,7 +3,8 @@
 // as well, by what a constant says, and that each time it is called in a
 // function's own variable; fN, one that counts in the first by a function
 // pointer; and pN, one that prints. `q` asks for a kernel's attributes alone,
-// `s` sets the constant, and `r` resets the device, with all variables.
+// `s` sets the constant, and `r` resets the device, with all variables. With
+// -DMANAGED the first variable is managed, and read by the host itself.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -17,17 +18,23 @@
     }                                                        \
   } while (0)
 
+#ifdef MANAGED
+__managed__ int g_count;
+__device__ void Count(int step) { atomicAdd(&g_count, step); }
+#else
 __device__ int g_count;
-__constant__ int g_step = 1;
 __device__ int* const g_counter = &g_count;
+__device__ void Count(int step) { atomicAdd(g_counter, step); }
+#endif
+__constant__ int g_step = 1;
 
 __device__ __noinline__ int Call() {
   static __device__ int calls;
   return atomicAdd(&calls, 1);
 }
 
-__device__ void CountUp() { atomicAdd(g_counter, g_step); }
-__device__ void CountDown() { atomicAdd(g_counter, -g_step); }
+__device__ void CountUp() { Count(g_step); }
+__device__ void CountDown() { Count(-g_step); }
 __device__ void (*g_ways[2])() = {CountUp, CountDown};
 
 // Long enough that nobody wants to wait for all of them.
@@ -119,9 +126,13 @@ int main(int argc, char** argv) {
     }
   }
   int counted = counts;
+#ifdef MANAGED
+  counted = g_count;
+#else
   if (counts != 0) {
     CHECK(cudaMemcpyFromSymbol(&counted, g_count, sizeof counted));
   }
+#endif
   const bool all_called =
       calls == 0 ? g_last_call == -1
                  : g_last_call >= calls - 32 && g_last_call < calls;

@@ -14,12 +14,18 @@ constexpr int kSize = 256;
 __device__ int g_scale = 3;
 __constant__ int c_offset = 7;
 __device__ int g_sum;
+__managed__ int g_total = 5;
+__managed__ int g_turns[2] = {1, 2};
 
 __global__ void Fill(int* p) {
   p[threadIdx.x] = g_scale * static_cast<int>(threadIdx.x) + c_offset;
 }
 __global__ void Add(int* p, const int* by) {
   p[threadIdx.x] += by[threadIdx.x];
+}
+__global__ void AddToManaged(int by) {
+  atomicAdd(&g_total, by);
+  if (threadIdx.x < 2) g_turns[threadIdx.x] *= 2;
 }
 __global__ void Sum(const int* p) {
   int value = p[threadIdx.x];
@@ -48,6 +54,31 @@ void VariablesAreEachDevices(int* const (&p)[kDevices]) {
     }
   }
   EXPECT(addresses[0] != addresses[1]);
+}
+
+// All but managed ones, of which there is one for all, and for the host.
+void ManagedVariablesAreShared() {
+  for (int turn = 0; turn < 4; ++turn) {
+    const int device = turn % kDevices;
+    CHECK(cudaSetDevice(device));
+    AddToManaged<<<1, 8>>>(turn);
+    CHECK(cudaDeviceSynchronize());
+    EXPECT(g_turns[0] == 2 << turn && g_turns[1] == 4 << turn);
+    g_total += 100;
+  }
+  EXPECT(g_total == 5 + 8 * (0 + 1 + 2 + 3) + 400);
+  void* addresses[kDevices];
+  for (int d = 0; d < kDevices; ++d) {
+    CHECK(cudaSetDevice(d));
+    CHECK(cudaGetSymbolAddress(&addresses[d], g_total));
+    int total = 0;
+    CHECK(cudaMemcpyFromSymbol(&total, g_total, sizeof total));
+    EXPECT(total == g_total);
+  }
+  EXPECT(addresses[0] == &g_total && addresses[1] == &g_total);
+  cudaPointerAttributes attributes;
+  CHECK(cudaPointerGetAttributes(&attributes, &g_turns[1]));
+  EXPECT(attributes.type == cudaMemoryTypeManaged);
 }
 
 // A chain through both devices, ordered by events alone.
@@ -164,6 +195,7 @@ int main() {
     CHECK(cudaMalloc(&p[d], kSize * sizeof(int)));
   }
   VariablesAreEachDevices(p);
+  ManagedVariablesAreShared();
   StreamsWaitForEachOther(p);
   ThreadsHaveTheirDevice();
   GraphsStayOnTheirDevice(p);

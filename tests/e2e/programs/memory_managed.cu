@@ -40,20 +40,16 @@ int main() {
   cudaPointerAttributes a;
   CHECK(cudaPointerGetAttributes(&a, first));
   EXPECT(a.type == cudaMemoryTypeManaged && a.devicePointer == first);
-#if CUDART_VERSION >= 13000
-  // A variable is managed memory, too. Older cudarts do not say that it is.
   CHECK(cudaPointerGetAttributes(&a, &total));
   EXPECT(a.type == cudaMemoryTypeManaged && a.devicePointer == &total &&
          a.hostPointer == &total);
-#endif
 #if CUDART_VERSION < 12020
   const int here = 0;
 #else
   const cudaMemLocation here = {cudaMemLocationTypeDevice, 0};
 #endif
   CHECK(cudaMemAdvise(first, sizeof(Node), cudaMemAdviseSetReadMostly, here));
-  CHECK(cudaMemAdvise(first, sizeof(Node), cudaMemAdviseUnsetReadMostly,
-                      here));
+  CHECK(cudaMemAdvise(first, sizeof(Node), cudaMemAdviseUnsetReadMostly, here));
   CHECK(cudaMemPrefetchAsync(first, sizeof(Node), here, 0));
   int read_mostly = -1;
   CHECK(cudaMemRangeGetAttribute(&read_mostly, sizeof read_mostly,

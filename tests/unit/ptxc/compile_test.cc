@@ -108,6 +108,36 @@ TEST(Compile, ModuleVariablesAreSymbolsWithTheirSize) {
   EXPECT_THAT(text, HasSubstr("s_load_b32"));
 }
 
+// Kernels read where a managed variable is, for the host decides; so do those
+// that are compiled in another part of the module, behind 3,000 instructions.
+TEST(Compile, ManagedVariablesAreWhereTheHostHasThem) {
+  const std::string variable =
+      ".visible .global .attribute(.managed) .align 4 .u32 total = 7;\n";
+  const std::string adds =
+      "  ld.global.u32 %r0, [total];\n"
+      "  add.u32 %r0, %r0, 1;\n"
+      "  st.global.u32 [total], %r0;\n";
+  const std::string text = Asm(Module(variable + Kernel("k", adds)));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr(".size\ttotal, 4"),
+                    HasSubstr("__cerberus_managed.total:\n\t.quad\ttotal"),
+                    HasSubstr("__cerberus_managed.total@rel32@lo"),
+                    Not(HasSubstr("\ttotal@rel32"))));
+  std::string much;
+  for (int i = 0; i < 1001; ++i) much += adds;
+  const Compiled parts =
+      Compile(Module(variable + Kernel("k", much) + Kernel("l", much)),
+              CERBERUS_PTXC_EMIT_HSACO);
+  EXPECT_THAT(parts.errors, IsEmpty());
+  EXPECT_THAT(parts.output, HasSubstr("__cerberus_managed.total"));
+  EXPECT_THAT(Compile(Module(variable + ".global .u64 p = total;\n" +
+                             Kernel("k", adds)),
+                      CERBERUS_PTXC_EMIT_LL)
+                  .errors,
+              ElementsAre(HasSubstr("the address of 'total' is no constant, "
+                                    "since it is managed")));
+}
+
 TEST(Compile, NothingRoundedIsContracted) {
   const std::string text = Asm(Module(
       ".visible .entry k(.param .u64 p)\n{\n  .reg .b64 %rd;\n"
