@@ -35,7 +35,7 @@ def programs():
     for source in sorted(ROOT.glob("samples/*/*.cu")):
         yield source, [], [], {}
     for source in sorted(ROOT.glob("tests/e2e/programs/*.cu")):
-        text = source.read_text()
+        text = re.sub(r"\\\n// RUN:", "", source.read_text())
         line = re.search(r"RUN: (?:env ([^%]*))?%check %s %t([^&\n]*)", text)
         if not line:
             continue
