@@ -281,6 +281,11 @@ std::vector<Fatbin> FindFatbins(ByteSpan data) {
   return found;
 }
 
+bool BeginsFatbin(ByteSpan data) {
+  return data.size() >= sizeof(std::uint32_t) &&
+         LoadLe<std::uint32_t>(data.data()) == formats::kFatbinMagic;
+}
+
 std::vector<FatbinEntry> EntriesWithPtx(
     const std::vector<FatbinEntry>& entries) {
   std::vector<FatbinEntry> found;

@@ -66,6 +66,9 @@ struct Fatbin {
   std::vector<FatbinEntry> entries;
 };
 
+// Whether a file that begins so is a fatbin.
+bool BeginsFatbin(ByteSpan data);
+
 // Reads the container at the start of `data`; bytes behind its end are not
 // looked at. `what` and `base` name the place in messages. Errors: not a
 // fatbin, a size that runs past the data, an entry that runs past the fatbin.

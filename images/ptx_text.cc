@@ -177,6 +177,11 @@ std::vector<std::string_view> ModulesIn(std::string_view text) {
   return modules;
 }
 
+bool BeginsModule(std::string_view text) {
+  const Token first = Lexer(Countable(text)).Next();
+  return first.kind == TokenKind::kDirective && first.text == kVersion;
+}
+
 std::string_view OnlyModule(std::string_view text) {
   text = Countable(text);
   Walk walk(text);

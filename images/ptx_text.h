@@ -17,6 +17,10 @@ namespace cerberus::images {
 // time in proportion to the text, which ends at a NUL, if there is one.
 std::vector<std::string_view> ModulesIn(std::string_view text);
 
+// Whether a text begins with a module, behind comments and blanks; a part of it
+// is enough.
+bool BeginsModule(std::string_view text);
+
 // The one module of a text that holds nothing else but comments and blanks;
 // else empty.
 std::string_view OnlyModule(std::string_view text);

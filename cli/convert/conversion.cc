@@ -179,7 +179,7 @@ Result<std::string> Conversion::SetPtx(const PlannedModule& planned,
                                        const Source& source,
                                        CompileRequest& request) const {
   Result<std::string> text = TextOf(source);
-  binary_->LetGo();
+  LetGo();
   if (text) {
     request.ptx = *text;
     ptx::AppendBlockBounds(BoundsFor(planned, source, request.arch),

@@ -33,6 +33,7 @@
 #include "kpack/writer.h"
 #include "ptxc/front/block_bounds.h"
 #include "rewriter/rewriter.h"
+#include "support/mapped_file.h"
 #include "support/output_file.h"
 #include "support/result.h"
 
@@ -117,6 +118,11 @@ class Conversion {
   Status Open();
   // The same with the input opened already.
   Status Open(rewriter::Binary binary);
+  // Of a member instead: a file that programs hand to cuModuleLoad, PTX or a
+  // fatbin. It is compiled into the archives, and stays as it is: there is
+  // nothing to create or to write.
+  Status OpenModuleFile(MappedFile file);
+  bool is_module_file() const { return !binary_; }
   Status Plan();
   Status Create();
   // False: errors were reported, there is nothing to write.
@@ -206,9 +212,15 @@ class Conversion {
   };
 
   std::string ArchivePath(const std::string& target) const;
+  // What was read is not needed in memory for now.
+  void LetGo() const {
+    if (binary_) binary_->LetGo();
+  }
   Status AddModules();
   Status AddEmbedded();
   Status ChooseEntries(const rewriter::Module& module, PlannedModule& planned);
+  Status ChooseAmong(const std::vector<images::FatbinEntry>& entries,
+                     PlannedModule& planned);
   Status ChooseMembers(const rewriter::Module& module, PlannedModule& planned);
   Status CountKernels(PlannedModule& planned);
   static ptx::BlockBounds BoundsFor(const PlannedModule& planned,
@@ -252,6 +264,9 @@ class Conversion {
   Reporter& reporter_;
   ConversionSummary summary_;
   std::optional<rewriter::Binary> binary_;
+  // Instead of it.
+  MappedFile module_file_;
+  std::optional<images::Fatbin> module_fatbin_;
   std::vector<std::unique_ptr<PlannedModule>> modules_;
   rewriter::Plan plan_;
 

@@ -13,6 +13,7 @@
 #include "cli/convert/nvidia_libraries.h"
 #include "cli/paths.h"
 #include "images/cubin.h"
+#include "images/ptx_text.h"
 #include "kpack/content_key.h"
 #include "kpack/marker.h"
 #include "ptxc/front/kernel_names.h"
@@ -159,9 +160,12 @@ Status Conversion::Open(rewriter::Binary binary) {
         return planned->kernel_count != 0 || !planned->missing.empty();
       });
   if (!has_kernels && !holds_nothing_ && !binary_->is_converted()) {
-    Diag note = FileDiag(DiagCode::kNoDeviceCode, input_name_,
-                         "holds no kernel; PTX that it loads when it runs "
-                         "will be compiled then");
+    Diag note =
+        FileDiag(DiagCode::kNoDeviceCode, input_name_,
+                 options_.member ? "holds no kernel; PTX that it has from "
+                                   "elsewhere will be compiled when it runs"
+                                 : "holds no kernel; PTX that it loads when it "
+                                   "runs will be compiled then");
     note.severity = Severity::kNote;
     reporter_.Report(note);
   }
@@ -195,10 +199,13 @@ Status Conversion::AddModules() {
 
 Status Conversion::ChooseEntries(const rewriter::Module& module,
                                  PlannedModule& planned) {
-  if (module.is_device_link()) return ChooseMembers(module, planned);
-  // The entries belong to the binary and stay where they are.
-  const std::vector<images::FatbinEntry>& entries =
-      binary_->fatbins()[module.fatbin].fatbin.entries;
+  return module.is_device_link() ? ChooseMembers(module, planned)
+                                 : ChooseAmong(*planned.entries, planned);
+}
+
+// The entries belong to the file and stay where they are.
+Status Conversion::ChooseAmong(const std::vector<images::FatbinEntry>& entries,
+                               PlannedModule& planned) {
   for (const images::FatbinEntry& entry : entries) {
     if (entry.is_ptx()) planned.ptx.push_back({&entry});
   }
@@ -275,7 +282,7 @@ Status Conversion::CountKernels(PlannedModule& planned) {
         images::KernelNames(*entry);
     if (!kernels) return Err(InModule(kernels.error(), planned.where));
     names.insert(kernels->begin(), kernels->end());
-    binary_->LetGo();
+    LetGo();
   }
   planned.kernel_count = names.size();
   ++summary_.modules;
@@ -303,7 +310,39 @@ Status Conversion::AddEmbedded() {
   return {};
 }
 
+Status Conversion::OpenModuleFile(MappedFile file) {
+  module_file_ = std::move(file);
+  const ByteSpan bytes = module_file_.bytes();
+  summary_.bytes_in = bytes.size();
+  auto planned = std::make_unique<PlannedModule>();
+  planned->where.file = input_name_;
+  planned->label = kernel_name_;
+  if (images::BeginsFatbin(bytes)) {
+    CERB_TRY(module_fatbin_, images::ParseFatbin(bytes, input_name_));
+    planned->entries = &module_fatbin_->entries;
+    CERB_TRY_VOID(ChooseAmong(*planned->entries, *planned));
+  } else {
+    std::string_view text = AsText(bytes);
+    text = text.substr(0, text.find('\0'));
+    const std::string_view module = images::OnlyModule(text);
+    planned->embedded = module.empty() ? text : module;
+    planned->kernel_count = ptx::KernelNames(planned->embedded).size();
+    summary_.modules += planned->kernel_count != 0 ? 1 : 0;
+  }
+  holds_nothing_ = planned->kernel_count == 0;
+  if (holds_nothing_) {
+    return planned->missing.empty()
+               ? Err(MakeDiag(DiagCode::kNoDeviceCode, planned->where,
+                              "holds no kernel"))
+               : Err(MakeDiag(DiagCode::kNoPtx, planned->where,
+                              planned->missing));
+  }
+  modules_.push_back(std::move(planned));
+  return {};
+}
+
 Status Conversion::Plan() {
+  if (is_module_file()) return {};
   rewriter::PlanOptions plan;
   plan.search_paths = {place_.SearchPath(options_.group)};
   plan.kernel_name = kernel_name_;

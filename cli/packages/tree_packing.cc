@@ -15,6 +15,8 @@
 #include "cli/paths.h"
 #include "cli/process.h"
 #include "cli/progress.h"
+#include "images/fatbin.h"
+#include "images/ptx_text.h"
 #include "packager/databases/databases.h"
 #include "packager/parallel.h"
 #include "packager/tree/rocfft_cache.h"
@@ -179,14 +181,18 @@ Status TreePacking::Open() {
     }
     CERB_TRY_VOID(OpenItem(item));
     Item& kept = items_.emplace_back(std::move(item));
-    if ((kept.conversion || kept.splitting) && entry.st.st_nlink > 1) {
+    if ((kept.action == Action::kConvert || kept.splitting) &&
+        entry.st.st_nlink > 1) {
       first_names_.emplace(std::tuple(entry.st.st_dev, entry.st.st_ino,
                                       packager::UpFrom(entry.path)),
                            &kept);
     }
-    if (kept.conversion) item_of_.emplace(kept.conversion.get(), &kept);
   }
   reporter_.printer().Clear();
+  DropModuleFiles();
+  for (Item& item : items_) {
+    if (item.conversion) item_of_.emplace(item.conversion.get(), &item);
+  }
   if (options_.conversion.dry_run) Foresee();
   return {};
 }
@@ -195,13 +201,16 @@ Status TreePacking::Open() {
 void TreePacking::Foresee() {
   for (const Item& item : items_) {
     const std::string& path = item.entry->path;
-    if (item.conversion) {
+    if (item.conversion && item.conversion->is_module_file()) {
+      ++summary_.module_files;
+    } else if (item.conversion) {
       summary_.converted.push_back(path);
       summary_.cuda.findings.Add(item.conversion->summary().findings);
     }
     if (item.splitting) summary_.split.push_back(path);
     if (item.action == Action::kAgain) {
-      (item.first->conversion ? summary_.converted : summary_.split)
+      (item.first->action == Action::kConvert ? summary_.converted
+                                              : summary_.split)
           .push_back(path);
     }
     if (item.action == Action::kCopy || item.action == Action::kPrune) {
@@ -294,7 +303,7 @@ Status TreePacking::OpenProgram(Item& item) {
   }
   start.resize(static_cast<std::size_t>(n));
   if (!rewriter::IsLoadable(start) && !rewriter::IsLoadableByWindows(start)) {
-    return {};
+    return OpenModuleFile(item, start);
   }
   Result<rewriter::Binary> binary =
       rewriter::Binary::Open(tree_->Name(entry.path));
@@ -335,8 +344,9 @@ Status TreePacking::OpenHip(Item& item, rewriter::Binary binary) {
   return {};
 }
 
-Status TreePacking::OpenCuda(Item& item, rewriter::Binary binary) {
-  const std::string& path = item.entry->path;
+// A conversion of a member of the tree.
+std::unique_ptr<Conversion> TreePacking::NewConversion(
+    const std::string& path) {
   ConversionOptions options = options_.conversion;
   options.input = tree_->Name(path);
   options.output = PathOf(packager::kHostPart, path);
@@ -353,7 +363,49 @@ Status TreePacking::OpenCuda(Item& item, rewriter::Binary binary) {
                                      kBundleFolder, stub_)
                        : stub_};
   options.member = std::move(names);
-  auto conversion = std::make_unique<Conversion>(options, reporter_);
+  return std::make_unique<Conversion>(options, reporter_);
+}
+
+// PTX and fatbins that programs load by name: they are compiled with the
+// programs, which find the code by its content.
+Status TreePacking::OpenModuleFile(Item& item, ByteSpan start) {
+  const std::string& path = item.entry->path;
+  if (item.part != packager::kHostPart || path.size() > kMaxKernelName ||
+      (!images::BeginsFatbin(start) && !images::BeginsModule(AsText(start)))) {
+    return {};
+  }
+  Result<MappedFile> file = MappedFile::Open(tree_->Name(path));
+  if (!file) return LeaveOut(item, file.error().message);
+  auto conversion = NewConversion(path);
+  if (Status status = conversion->OpenModuleFile(*std::move(file)); !status) {
+    Diag why = std::move(status).error();
+    if (why.code == DiagCode::kNoPtx) return LeaveAsItIs(item, std::move(why));
+    // It may be anything.
+    why.severity = Severity::kNote;
+    if (reporter_.verbose()) reporter_.Report(why);
+    return {};
+  }
+  item.conversion = std::move(conversion);
+  return {};
+}
+
+// Where no program is converted, nobody would find what they become.
+void TreePacking::DropModuleFiles() {
+  if (std::ranges::any_of(items_, [](const Item& item) {
+        return item.action == Action::kConvert;
+      })) {
+    for (const Item& item : items_) {
+      if (!item.conversion || !item.conversion->is_module_file()) continue;
+      summary_.ptx_bytes += item.conversion->ptx_bytes();
+    }
+    return;
+  }
+  for (Item& item : items_) item.conversion.reset();
+}
+
+Status TreePacking::OpenCuda(Item& item, rewriter::Binary binary) {
+  const std::string& path = item.entry->path;
+  auto conversion = NewConversion(path);
   Status status = conversion->Open(std::move(binary));
   const bool holds_nothing = !status && conversion->holds_nothing();
   if (status && path.size() > kMaxKernelName) {
@@ -423,14 +475,16 @@ std::vector<std::string> TreePacking::Describe() const {
   for (const Item& item : items_) {
     const std::string& path = item.entry->path;
     if (item.conversion) {
-      const std::vector<std::string> modules =
-          item.conversion->DescribeModules();
-      lines.push_back(fmt::format("convert {}: {} module{}, {} of PTX", path,
-                                  modules.size(),
-                                  modules.size() == 1 ? "" : "s",
-                                  SizeText(item.conversion->ptx_bytes())));
+      const std::size_t modules = item.conversion->summary().modules;
+      lines.push_back(
+          fmt::format("{} {}: {} module{}, {} of PTX",
+                      item.action == Action::kConvert ? "convert" : "compile",
+                      path, modules, modules == 1 ? "" : "s",
+                      SizeText(item.conversion->ptx_bytes())));
       if (reporter_.verbose()) {
-        lines.insert(lines.end(), modules.begin(), modules.end());
+        const std::vector<std::string> described =
+            item.conversion->DescribeModules();
+        lines.insert(lines.end(), described.begin(), described.end());
       }
     } else if (item.splitting) {
       const SplittingSummary& split = item.splitting->summary();
@@ -514,7 +568,9 @@ Result<bool> TreePacking::Convert() {
 Status TreePacking::TakeConverted(Conversion& conversion) {
   Item& item = *item_of_.at(&conversion);
   summary_.cuda.Add(conversion.summary());
-  if (!is_whole()) {
+  if (conversion.is_module_file()) {
+    if (conversion.compiled()) ++summary_.module_files;
+  } else if (!is_whole()) {
     summary_.converted.push_back(item.entry->path);
   } else if (conversion.compiled()) {
     CERB_TRY_VOID(conversion.Create());

@@ -58,6 +58,7 @@ struct TreeSummary {
   ConversionSummary cuda;              // all together
   SplittingSummary hip;                // … of the split ones
   std::vector<std::string> converted;  // as paths in the tree
+  std::size_t module_files = 0;        // compiled, and copied as they are
   std::vector<std::string> split;
   Amount copied;
   std::map<std::string, Amount> databases;  // by part
@@ -128,6 +129,9 @@ class TreePacking {
   void Foresee();
   void WarnOfLink(const packager::TreeEntry& entry);
   Status OpenProgram(Item& item);
+  Status OpenModuleFile(Item& item, ByteSpan start);
+  std::unique_ptr<Conversion> NewConversion(const std::string& path);
+  void DropModuleFiles();
   Status OpenCuda(Item& item, rewriter::Binary binary);
   bool IsAgain(Item& item);
   void SettleAgain();

@@ -243,6 +243,10 @@ class PackTreeVerb : public Verb {
     PrintLine("{}: {} to convert, {} of PTX to compile", options_.output,
               Plural(s.converted.size(), "file", "files"),
               SizeText(s.ptx_bytes));
+    if (s.module_files != 0) {
+      PrintLine("  to compile         {} of PTX, copied as they are",
+                Plural(s.module_files, "file", "files"));
+    }
     PrintLine("  to split           {}, {} of device code",
               Plural(s.split.size(), "file", "files"), SizeText(s.hip_bytes));
     PrintLine("  to copy            {}, {}",
@@ -264,6 +268,10 @@ class PackTreeVerb : public Verb {
                 cuda.kernels_converted, cuda.kernels,
                 Plural(cuda.code_objects, "code object", "code objects"),
                 fmt::join(options_.conversion.arches, ", "));
+    }
+    if (s.module_files != 0) {
+      PrintLine("  of them            those of {} of PTX, copied as they are",
+                Plural(s.module_files, "file", "files"));
     }
     if (cuda.found != 0) {
       PrintLine("  not compiled twice {}",
@@ -343,6 +351,7 @@ class PackTreeVerb : public Verb {
       json.EndObject();
     };
     WriteStrings(s.converted, json.Key("converted"));
+    json.Key("module_files").Uint(s.module_files);
     WriteStrings(s.split, json.Key("split"));
     WriteReasons(s.unconverted, json.Key("unconverted"));
     WriteReasons(s.left_out, json.Key("not_taken"));
