@@ -160,12 +160,13 @@ Status Conversion::Open(rewriter::Binary binary) {
         return planned->kernel_count != 0 || !planned->missing.empty();
       });
   if (!has_kernels && !holds_nothing_ && !binary_->is_converted()) {
-    Diag note =
-        FileDiag(DiagCode::kNoDeviceCode, input_name_,
-                 options_.member ? "holds no kernel; PTX that it has from "
-                                   "elsewhere will be compiled when it runs"
-                                 : "holds no kernel; PTX that it loads when it "
-                                   "runs will be compiled then");
+    Diag note = FileDiag(
+        DiagCode::kNoDeviceCode, input_name_,
+        options_.member ? "holds no kernel; PTX that it has from "
+                          "elsewhere will be compiled when it runs"
+                        : "holds no kernel; PTX that it loads when it runs "
+                          "will be compiled then, or ahead with 'cerberus "
+                          "pack-tree' if it is in files beside it");
     note.severity = Severity::kNote;
     reporter_.Report(note);
   }

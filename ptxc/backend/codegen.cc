@@ -36,6 +36,7 @@
 #include "ptxc/passes/recompute.h"
 #include "ptxc/passes/repairs/carries.h"
 #include "ptxc/passes/repairs/known_ones.h"
+#include "ptxc/passes/repairs/long_branches.h"
 #include "ptxc/passes/repairs/own_halves.h"
 #include "ptxc/passes/repairs/packed_selects.h"
 #include "ptxc/passes/repairs/saturating.h"
@@ -147,6 +148,7 @@ void RegisterBackend() {
     LLVMInitializeAMDGPUTarget();
     LLVMInitializeAMDGPUTargetMC();
     LLVMInitializeAMDGPUAsmPrinter();
+    KeepCallersRegisters();
     KeepSpillLanes();
     KeepRegistersOfEndedWaves();
     SelectLongBlocksInPieces();

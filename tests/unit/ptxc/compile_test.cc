@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -440,6 +441,55 @@ const char* const kCallF =
     "  mov.u32 %r1, 7;\n"
     "  call.uni (%r2), f, (%r1);\n"
     "  st.global.u32 [%rd0], %r2;\n";
+
+// So much code that branches reach too far, and in 28 branches of each other,
+// whose masks take the registers below those that callers count on.
+TEST(Compile, LongBranchesTakeNoRegistersOfCallers) {
+  constexpr int kDepth = 28;
+  std::string body =
+      "  .reg .pred %p0;\n  .reg .b32 %x, %n;\n  mov.u32 %x, in;\n"
+      "  mov.u32 %n, 0;\nAgain:\n";
+  const auto number = [](int n) { return std::to_string(n); };
+  for (int depth = 0; depth < kDepth; ++depth) {
+    body += "  ld.global.u32 %n, [table+" + number(4 * depth) +
+            "];\n  setp.lt.u32 %p0, in, %n;\n  @%p0 bra Behind" +
+            number(depth) + ";\n";
+    for (int i = 0; i < 450; ++i) {
+      body += "  mad.lo.u32 %x, %x, " +
+              number(0x12345671 + 2 * i + 977 * depth) +
+              ", in;\n  xor.b32 %x, %x, " +
+              number((i * 7919 + depth) * 13 + 1) + ";\n";
+    }
+  }
+  for (int depth = kDepth; depth-- > 0;) {
+    body += "  add.u32 %x, %x, " + number(depth) + ";\nBehind" + number(depth) +
+            ":\n";
+  }
+  body += "  setp.lt.u32 %p0, %x, in;\n  @%p0 bra Again;\n  mov.u32 out, %x;\n";
+  // Its address is taken, so that callers know nothing of it.
+  const std::string text = Asm(
+      Module(".global .u32 table[64];\n" + Func(".func", body) +
+             ".global .u64 code = f;\n" +
+             Kernel("k",
+                    "  ld.global.u64 %rd1, [code];\n  mov.u32 %r1, 7;\n"
+                    "  proto: .callprototype (.reg .u32 _) _ (.reg .u32 _);\n"
+                    "  call (%r2), %rd1, (%r1), proto;\n"
+                    "  st.global.u32 [%rd0], %r2;\n")));
+  int branches = 0;
+  for (std::size_t at = 0;
+       (at = text.find("s_getpc_b64 s[", at)) != std::string::npos; ++at) {
+    const int pair =
+        std::atoi(text.c_str() + at + std::strlen("s_getpc_b64 s["));
+    const bool branches_there =
+        text.substr(at, 300).find("s_setpc_b64") != std::string::npos;
+    if (!branches_there) continue;  // what is called
+    ++branches;
+    // 30 to 39 and every second eight from 48 on are kept.
+    EXPECT_FALSE((pair >= 30 && pair < 40) || (pair >= 48 && pair / 8 % 2 == 0))
+        << pair;
+  }
+  EXPECT_GT(branches, 8);
+}
 
 TEST(Link, NamesAreLookedUpInTheOtherModules) {
   struct Row {
