@@ -219,12 +219,13 @@ int main() {
   const char* const refuses =
       "It is there so that programs start, and choose another path.";
   Print("cuSPARSELt", "`libcusparseLt.so.0`", "None is refused.", CusparseLt());
-  Print("nvJPEG", "`libnvjpeg.so.12`, `.13`", "None is refused.", Nvjpeg());
+  Print("nvJPEG", "`libnvjpeg.so.11`, `.12`, `.13`", "None is refused.",
+        Nvjpeg());
   Print("cuFile", "`libcufile.so.0`",
         "Refused are statistics and topologies of NVIDIA's devices, and what "
         "its own driver calls.",
         Cufile());
-  Print("CUPTI", "`libcupti.so.11.8`, `.12`, `.13`", refuses, Cupti());
+  Print("CUPTI", "`libcupti.so.11.7`, `.11.8`, `.12`, `.13`", refuses, Cupti());
   Print("cuDNN", "`libcudnn.so.8`, `.9`, and their parts",
         "Refused are multi-head attention before graphs, fused operations, "
         "divisive normalization, graphs of nodes, long convolutions, and "

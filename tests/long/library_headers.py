@@ -4,13 +4,14 @@
 usage: library_headers.py [--build DIR] [--packages DIR] [LIBRARY ...]
 
 For each version of each library that ours answer for, NVIDIA's wheel is taken
-from PyPI into build/packages/libraries (12 GB in all). Then
+from PyPI into build/packages/libraries (24 GB in all). Then
 
 - a program that takes the address of every function which the headers declare
   and NVIDIA's library has is compiled, linked with ours by -lNAME, and runs;
 - each function takes and returns in the same registers as the headers say: both
   are compiled to LLVM IR, and the signatures there compared;
-- what NVIDIA's library exports, ours does, with the same version as default;
+- what NVIDIA's library exports, ours does, with the same version as default, and
+  so do the parts beside it, and the oldest wheels' of the same name;
 - the programs of tests/e2e/libraries are built with the headers of CUDA 13's
   wheels instead of the declarations there, and run;
 - cudnn_frontend.cu does so with NVIDIA's cudnn-frontend over cuDNN's headers.
@@ -76,18 +77,42 @@ WHEELS = [
     ("nccl", "2", "nvidia-nccl-cu12==2.27.5"),
     ("nccl", "2", "nvidia-nccl-cu13==2.32.3"),
     ("cusparseLt", "0", "nvidia-cusparselt-cu13==0.10.0"),
+    ("nvjpeg", "11", "nvidia-nvjpeg-cu11==11.9.0.86"),
     ("nvjpeg", "12", "nvidia-nvjpeg-cu12==12.4.0.76"),
     ("nvjpeg", "13", "nvidia-nvjpeg==13.3.2.43"),
     ("cufile", "0", "nvidia-cufile-cu12==1.14.1.1"),
     ("cufile", "0", "nvidia-cufile==1.20.0.107"),
+    ("cupti", "11.8", "nvidia-cuda-cupti-cu11==11.8.87"),
     ("cupti", "12", "nvidia-cuda-cupti-cu12==12.9.79"),
     ("cupti", "13", "nvidia-cuda-cupti==13.5.25"),
 ]
+# The oldest that there are, of which the functions alone are looked at, since
+# newer ones lack some, and a few that differ from their kin.
+OLDEST = {
+    "cublas": ["nvidia-cublas-cu11==11.10.3.66", "nvidia-cublas-cu12==12.0.1.189",
+               "nvidia-cublas-cu12==12.9.3.13", "nvidia-cublas==13.0.0.19"],
+    "cufft": ["nvidia-cufft-cu11==10.7.2.91", "nvidia-cufft-cu12==11.0.0.21",
+              "nvidia-cufft==12.0.0.15"],
+    "cusparse": ["nvidia-cusparse-cu11==11.7.4.91",
+                 "nvidia-cusparse-cu12==12.0.0.76", "nvidia-cusparse==12.6.2.49"],
+    "cusolver": ["nvidia-cusolver-cu11==11.4.0.1",
+                 "nvidia-cusolver-cu12==11.4.2.57", "nvidia-cusolver==12.0.3.29"],
+    "cudnn": ["nvidia-cudnn-cu11==8.5.0.96", "nvidia-cudnn-cu12==9.0.0.312",
+              "nvidia-cudnn-cu12==9.28.0.42"],
+    "nccl": ["nvidia-nccl-cu11==2.13.4", "nvidia-nccl-cu12==2.18.1",
+             "nvidia-nccl-cu12==2.32.3"],
+    "cusparseLt": ["nvidia-cusparselt-cu12==0.6.2",
+                   "nvidia-cusparselt-cu12==0.8.1"],
+    "nvjpeg": ["nvidia-nvjpeg-cu12==12.0.0.28", "nvidia-nvjpeg==13.0.0.40"],
+    "cufile": ["nvidia-cufile-cu12==1.11.1.6"],
+    "cupti": ["nvidia-cuda-cupti-cu11==11.7.101",
+              "nvidia-cuda-cupti-cu12==12.0.90", "nvidia-cuda-cupti==13.0.48"],
+}
 # Of which the header makes another's name.
 RENAMED = {"cuFileDriverClose"}
-# Entries for NVTX, where its variable names CUPTI's file.
-NOT_OURS = {"InitializeInjectionNvtx", "InitializeInjectionNvtx2",
-            "InitializeInjectionNvtxExtension"}
+# Entries for NVTX, where its variable names CUPTI's file; kernels of cuDNN 8.
+NOT_OURS = re.compile(
+    r"InitializeInjectionNvtx|cudnn_|sm\d|caskEx|bwdDataAlgoHasTensorOP$")
 
 
 def run(*command, **options):
@@ -267,13 +292,20 @@ def check_signatures(work, include, headers, names, ours):
     return wrong
 
 
-def check_exports(build, file, theirs):
-    path = os.path.join(build, "lib", "cerberus", file)
-    ours = exports(path)
-    return ["%s@%s: ours %s" % (function, version, ours.get(function))
-            for function, version in sorted(theirs.items())
-            if ours.get(function) != version
-            and function not in NOT_OURS]
+def check_exports(build, symbols):
+    """Of each of NVIDIA's files that there is one of ours for."""
+    wrong = []
+    for file, theirs in sorted(symbols.items()):
+        path = os.path.join(build, "lib", "cerberus", file)
+        if not os.path.exists(path):
+            continue
+        ours = exports(path)
+        wrong += ["%s: %s@%s: ours %s" % (file, function, version,
+                                          ours.get(function))
+                  for function, version in sorted(theirs.items())
+                  if ours.get(function) != version
+                  and not NOT_OURS.match(function)]
+    return wrong
 
 
 def check(args, name, major, wheel, work):
@@ -286,7 +318,7 @@ def check(args, name, major, wheel, work):
     os.symlink(os.path.join(libraries, file), "%s/lib%s.so" % (work, name))
     link = ["-L" + work, "-l" + name, "-Wl,-rpath," + libraries]
     ours = our_signatures(args.build, sources, major)
-    wrong, count = check_exports(args.build, file, symbols[file]), 0
+    wrong, count = check_exports(args.build, symbols), 0
     for headers in sets:
         headers = [h for h in headers
                    if os.path.exists(os.path.join(headers_at, h))]
@@ -361,6 +393,14 @@ def main():
             "%d differ" % len(wrong) if wrong else "ok"), flush=True)
         for line in wrong[:args.show]:
             print("  " + line)
+    for name, wheels in OLDEST.items():
+        for wheel in wheels if name in (args.names or OLDEST) else []:
+            wrong = check_exports(args.build, fetch(args.packages, wheel)[1])
+            failed += bool(wrong)
+            print("%-12s %s: %s" % (name, wheel, "%d differ" % len(wrong)
+                                    if wrong else "ok"), flush=True)
+            for line in wrong[:args.show]:
+                print("  " + line)
     for name, function in (("programs", check_programs),
                            ("frontend", check_frontend)):
         if args.names and name not in args.names:

@@ -143,7 +143,18 @@ TEST(CudnnTable, IsExportedByEachVersion) {
   }
   for (const char* part : {"heuristic", "engines_precompiled",
                            "engines_runtime_compiled", "engines_tensor_ir"}) {
-    dlclose(Open(("libcudnn_" + std::string(part) + ".so.9").c_str()));
+    const std::string file = "libcudnn_" + std::string(part) + ".so.9";
+    void* library = Open(file.c_str());
+    for (const char* name :
+         {"dummyBackendEnginesPreCompiledSymbol",
+          "dummyBackendEnginesRuntimeCompiledSymbol",
+          "dummyBackendEnginesTensorIRSymbol", "dummyHeuristicSymbol",
+          "registerRuntimeCompiled"}) {
+      void* const symbol = libraries::ExportedBy(library, file, name);
+      ASSERT_NE(symbol, nullptr) << file << ": " << name;
+      EXPECT_EQ(reinterpret_cast<int (*)()>(symbol)(), kUnsupported);
+    }
+    dlclose(library);
   }
 }
 

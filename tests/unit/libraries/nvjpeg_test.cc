@@ -747,7 +747,7 @@ TEST(Nvjpeg, CopiesFromStreams) {
 }
 
 TEST(Nvjpeg, Handles) {
-  for (const int major : {12, 13}) {
+  for (const int major : {11, 12, 13}) {
     const std::string file = "libnvjpeg.so." + std::to_string(major);
     void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     ASSERT_NE(library, nullptr) << dlerror();

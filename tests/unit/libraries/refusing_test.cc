@@ -56,7 +56,7 @@ void ExpectRefusals(const Library& library,
 
 TEST(Refusing, Cupti) {
   for (const auto& [soname, want] :
-       {std::pair("11.8", 18u), {"12", 28u}, {"13", 130500u}}) {
+       {std::pair("11.7", 17u), {"11.8", 18u}, {"12", 28u}, {"13", 130500u}}) {
     const Library library(std::string("libcupti.so.") + soname);
     ExpectRefusals(library, kCupti, 27);
     unsigned version = 0;
