@@ -1,5 +1,6 @@
 // Conversions of the generic functions, and csr2cscEx2.
 #include "libraries/cusparse/conversions.h"
+#include "libraries/cusparse/rocsparse.h"
 #include "libraries/cusparse/typed_exports.h"
 
 namespace cerberus::libraries::cusparse {
@@ -14,6 +15,10 @@ Status CheckPair(const SpMat* sparse, const DnMat* dense) {
 }
 
 Status ToDense(Handle h, const SpMat& a, const DnMat& b) {
+  if (Status status = kSuccess;
+      h->rocsparse != nullptr && h->rocsparse->ToDense(*h, a, b, &status)) {
+    return status;
+  }
   Call call(h);
   const SpMat pa = Mapped(call.work(), a);
   const SpMat pb =
@@ -29,6 +34,13 @@ bool HasElements(Format format) {
 Status Analyse(Handle h, const DnMat& a, SpMat* b) {
   if (b->format == kBlockedEll) return kSuccess;  // those that it has
   if (!HasElements(b->format)) return kNotSupported;
+  Status status = kSuccess;
+  if (Index nnz = 0;
+      h->rocsparse != nullptr &&
+      h->rocsparse->ToSparse(*h, a, *b, /*counts=*/true, &nnz, &status)) {
+    if (status == kSuccess) b->nnz = nnz;
+    return status;
+  }
   Call call(h);
   call.Wait();
   const bool turned = b->format == kCsc;
@@ -48,6 +60,12 @@ Status Analyse(Handle h, const DnMat& a, SpMat* b) {
 Status ToSparse(Handle h, const DnMat& a, const SpMat& b) {
   const bool blocks = b.format == kBlockedEll;
   if (!blocks && !HasElements(b.format)) return kNotSupported;
+  Status status = kSuccess;
+  if (Index nnz = 0;
+      !blocks && h->rocsparse != nullptr &&
+      h->rocsparse->ToSparse(*h, a, b, /*counts=*/false, &nnz, &status)) {
+    return status;
+  }
   Call call(h);
   const SpMat pa = Mapped(call.work(), AsSparse(a));
   const SpMat pb = Mapped(call.work(), b, {/*structure=*/!blocks, true});

@@ -1,5 +1,6 @@
 // rocSPARSE under a handle of cuSPARSE: products of sparse matrices with dense
-// vectors and matrices, and products at the places of a sparse matrix.
+// vectors and matrices and with one another, products at the places of a sparse
+// matrix, triangular systems, and matrices made dense and sparse.
 //
 // A call is offered to it once it was found to be in order. What it does not
 // take, the host computes: formats and types that it has not, batches, empty
@@ -13,6 +14,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "libraries/common/rocm.h"
 #include "libraries/common/stream_handles.h"
@@ -57,6 +59,14 @@ enum class VectorAlgorithm : int { kCsrStream = 3, kCooAtomic = 5 };
 enum class MatrixAlgorithm : int { kDefault = 0, kCooAtomic = 3 };
 enum class SampledAlgorithm : int { kDefault = 0 };
 enum class Stage : int { kBufferSize = 1, kCompute = 3 };
+enum class SolveStage : int { kBufferSize = 1, kAnalyse = 2, kCompute = 3 };
+enum class ProductStage : int {
+  kBufferSize = 1,
+  kNonzeros = 2,
+  kCompute = 3,
+  kSymbolic = 4,
+  kNumeric = 5,
+};
 // Of rocSPARSE.
 using Handle = struct HandleObject*;
 using Matrix = struct MatrixObject*;
@@ -73,8 +83,28 @@ constexpr std::string_view RocsparseOf(std::string_view exported) {
   if (exported == "cusparseSDDMM" || exported == "cusparseConstrainedGeMM") {
     return "rocsparse_sddmm";
   }
+  if (exported == "cusparseSpSV_analysis" || exported == "cusparseSpSV_solve") {
+    return "rocsparse_spsv";
+  }
+  if (exported == "cusparseSpSM_analysis" || exported == "cusparseSpSM_solve") {
+    return "rocsparse_spsm";
+  }
+  if (exported == "cusparseSpGEMM_compute" ||
+      exported == "cusparseSpGEMM_copy" ||
+      exported == "cusparseSpGEMMreuse_nnz" ||
+      exported == "cusparseSpGEMMreuse_copy" ||
+      exported == "cusparseSpGEMMreuse_compute") {
+    return "rocsparse_spgemm";
+  }
+  if (exported == "cusparseSparseToDense") return "rocsparse_sparse_to_dense";
+  if (exported == "cusparseDenseToSparse_analysis" ||
+      exported == "cusparseDenseToSparse_convert") {
+    return "rocsparse_dense_to_sparse";
+  }
   return "";
 }
+
+struct System;  // solve.h
 
 class Rocsparse {
  public:
@@ -97,6 +127,26 @@ class Rocsparse {
                        const void* alpha, const DnMat& a, const DnMat& b,
                        const void* beta, const SpMat& c, DataType compute,
                        Status* status);
+
+  // A triangle in CSR, for which the stream is waited. Null: the host solves.
+  class Triangle;
+  std::shared_ptr<Triangle> Analyse(const Context& context, const void* alpha,
+                                    const System& system);
+  bool Solve(const Context& context, const void* alpha, const System& system,
+             Triangle* triangle, Status* status);
+
+  // Of a product of sparse matrices the number of elements alone, all, offsets
+  // and columns alone, or the values of those that are there.
+  enum ProductPart { kCount, kWhole, kSymbols, kValues };
+  bool MultiplySparse(const Context& context, const void* alpha, const SpMat& a,
+                      const SpMat& b, const void* beta, const SpMat& c,
+                      DataType compute, ProductPart part, Index* nnz,
+                      Status* status);
+  bool ToDense(const Context& context, const SpMat& a, const DnMat& b,
+               Status* status);
+  // Counts elements, or does all. Offsets it may write with the others alone.
+  bool ToSparse(const Context& context, const DnMat& a, const SpMat& b,
+                bool counts, Index* nnz, Status* status);
 
   // Its functions, of which an old or new version may lack some.
   struct Functions {
@@ -127,6 +177,22 @@ class Rocsparse {
     S (*sddmm)(roc::Handle, roc::Operation, roc::Operation, const void*,
                roc::Dense, roc::Dense, const void*, roc::Matrix, roc::DataType,
                roc::SampledAlgorithm, void*);
+    S (*set_attribute)(roc::Matrix, int, const void*, std::size_t);
+    S (*set_values)(roc::Matrix, void*);
+    S (*get_size)(roc::Matrix, Size*, Size*, Size*);
+    S (*spsv)(roc::Handle, roc::Operation, const void*, roc::Matrix,
+              roc::Vector, roc::Vector, roc::DataType, int, roc::SolveStage,
+              std::size_t*, void*);
+    S (*spsm)(roc::Handle, roc::Operation, roc::Operation, const void*,
+              roc::Matrix, roc::Dense, roc::Dense, roc::DataType, int,
+              roc::SolveStage, std::size_t*, void*);
+    S (*spgemm)(roc::Handle, roc::Operation, roc::Operation, const void*,
+                roc::Matrix, roc::Matrix, const void*, roc::Matrix, roc::Matrix,
+                roc::DataType, int, roc::ProductStage, std::size_t*, void*);
+    S (*to_dense)(roc::Handle, roc::Matrix, roc::Dense, int, std::size_t*,
+                  void*);
+    S (*to_sparse)(roc::Handle, roc::Dense, roc::Matrix, int, std::size_t*,
+                   void*);
   };
 
  private:
@@ -144,6 +210,9 @@ class Rocsparse {
   std::mutex mutex_;
   StreamHandles<OfStream, roc::Status> handles_;
   Functions f_ = {};
+  // Triangles that programs have destroyed. Their memory goes when the stream
+  // is waited for anyway, since that waits for the device.
+  std::vector<std::shared_ptr<Triangle>> retired_;
 };
 
 }  // namespace cerberus::libraries::cusparse

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "libraries/cusparse/products.h"
+#include "libraries/cusparse/rocsparse.h"
 
 namespace cerberus::libraries::cusparse {
 namespace {
@@ -96,6 +97,7 @@ void SolveAs(const System& s, T alpha) {
 struct Descriptor {
   SpMat matrix;
   std::shared_ptr<const Update> update;
+  std::shared_ptr<Rocsparse::Triangle> triangle;  // null: the host solves
 };
 
 bool IsSupported(const System& s) {
@@ -120,17 +122,24 @@ Status Check(const void* alpha, const System& s) {
 
 Status Analyse(Handle h, const void* alpha, const System& s,
                Descriptor* descriptor) {
-  if (!IsAlive(h)) return kNotInitialized;
   if (descriptor == nullptr) return kInvalidValue;
   if (const Status bad = Check(alpha, s)) return bad;
   descriptor->matrix = s.a;
   descriptor->update = nullptr;
+  descriptor->triangle =
+      h->rocsparse != nullptr ? h->rocsparse->Analyse(*h, alpha, s) : nullptr;
   return kSuccess;
 }
 Status SolveWith(Handle h, const void* alpha, System s,
                  const Descriptor* descriptor) {
   if (descriptor == nullptr) return kInvalidValue;
+  if (const Status bad = Check(alpha, s)) return bad;
   s.update = descriptor->update;
+  if (Status status = kSuccess;
+      h->rocsparse != nullptr && descriptor->triangle != nullptr &&
+      h->rocsparse->Solve(*h, alpha, s, descriptor->triangle.get(), &status)) {
+    return status;
+  }
   return Solve(h, alpha, s);
 }
 
@@ -237,8 +246,10 @@ CUSPARSE_API Status cusparseSpSV_analysis(Handle h, Operation op,
                                           const DnVec* x, const DnVec* y,
                                           DataType compute, int,
                                           Descriptor* descriptor, void*) {
-  if (!a || !x || !y) return kInvalidValue;
-  return Analyse(h, alpha, SystemOf(op, *a, *x, *y, compute), descriptor);
+  return Guarded(h, [&]() -> Status {
+    if (!a || !x || !y) return kInvalidValue;
+    return Analyse(h, alpha, SystemOf(op, *a, *x, *y, compute), descriptor);
+  });
 }
 CUSPARSE_API Status cusparseSpSV_solve(Handle h, Operation op,
                                        const void* alpha, const SpMat* a,
@@ -275,8 +286,11 @@ CUSPARSE_API Status cusparseSpSM_analysis(Handle h, Operation opa,
                                           const SpMat* a, const DnMat* b,
                                           const DnMat* c, DataType compute, int,
                                           Descriptor* descriptor, void*) {
-  if (!a || !b || !c) return kInvalidValue;
-  return Analyse(h, alpha, SystemOf(opa, opb, *a, *b, *c, compute), descriptor);
+  return Guarded(h, [&]() -> Status {
+    if (!a || !b || !c) return kInvalidValue;
+    return Analyse(h, alpha, SystemOf(opa, opb, *a, *b, *c, compute),
+                   descriptor);
+  });
 }
 CUSPARSE_API Status cusparseSpSM_solve(Handle h, Operation opa, Operation opb,
                                        const void* alpha, const SpMat* a,

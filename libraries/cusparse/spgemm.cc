@@ -1,8 +1,11 @@
 // Products and sums whose result is a sparse matrix: SpGEMM, SpGEAM, and what
 // CUDA 11 and 12 had before.
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "libraries/cusparse/products.h"
+#include "libraries/cusparse/rocsparse.h"
 #include "libraries/cusparse/sparse_sums.h"
 #include "libraries/cusparse/typed_exports.h"
 
@@ -13,8 +16,11 @@ using cublas::As;
 
 // What a descriptor keeps between the calls of SpGEMM.
 struct Product {
-  std::shared_ptr<const Structure> structure;
+  bool is_found = false;
+  Index nnz = 0;
+  std::shared_ptr<const Structure> structure;  // if the host has found it
   Index products = 0;
+  std::function<Status()> count;  // how many there are, once that is asked for
 };
 
 bool IsUniform(const SpMat& a, const SpMat& b, const SpMat& c,
@@ -42,9 +48,18 @@ bool AsksForSize(std::size_t* bytes, const void* buffer) {
   return true;
 }
 
-// Finds the structure of A B, and tells C how many elements it has.
-Status FindProduct(Handle h, const SpMat& a, const SpMat& b, SpMat* c,
-                   Product* product) {
+// By rocSPARSE, if that takes it.
+bool Offer(Handle h, const void* alpha, const SpMat& a, const SpMat& b,
+           const void* beta, const SpMat& c, DataType compute,
+           Rocsparse::ProductPart part, Index* nnz, Status* status) {
+  return h->rocsparse != nullptr &&
+         h->rocsparse->MultiplySparse(*h, alpha, a, b, beta, c, compute, part,
+                                      nnz, status);
+}
+
+// Finds the structure of A B.
+Status FindStructure(Handle h, const SpMat& a, const SpMat& b,
+                     Product* product) {
   Call call(h);
   call.Wait();
   const SpMat pa = Mapped(call.work(), a), pb = Mapped(call.work(), b);
@@ -54,8 +69,21 @@ Status FindProduct(Handle h, const SpMat& a, const SpMat& b, SpMat* c,
     return bad;
   }
   product->structure = structure;
-  c->nnz = structure->nnz();
   return kSuccess;
+}
+// Tells C how many elements A B has.
+Status FindProduct(Handle h, const SpMat& a, const SpMat& b, SpMat* c,
+                   DataType compute, Product* product) {
+  Status status = kSuccess;
+  product->structure = nullptr;
+  if (!Offer(h, nullptr, a, b, nullptr, *c, compute, Rocsparse::kCount,
+             &product->nnz, &status)) {
+    status = FindStructure(h, a, b, product);
+    if (status == kSuccess) product->nnz = product->structure->nnz();
+  }
+  product->is_found = status == kSuccess;
+  if (product->is_found) c->nnz = product->nnz;
+  return status;
 }
 
 // C's values := alpha A B + beta C at the elements that C has.
@@ -227,16 +255,27 @@ CUSPARSE_API Status cusparseSpGEMM_workEstimation(
     if (descriptor == nullptr) return kInvalidValue;
     if (const Status bad = CheckProduct(opa, opb, a, b, c)) return bad;
     if (AsksForSize(bytes, buffer)) return kSuccess;
-    Call call(h);
-    call.Wait();
-    const SpMat pa = Mapped(call.work(), *a), pb = Mapped(call.work(), *b);
-    return call.Run(
-        [=] { descriptor->products = CountProducts(RowsOf(pa), RowsOf(pb)); });
+    descriptor->count = [h, descriptor, a = *a, b = *b] {
+      Call call(h);
+      call.Wait();
+      const SpMat pa = Mapped(call.work(), a), pb = Mapped(call.work(), b);
+      return call.Run([=] {
+        descriptor->products = CountProducts(RowsOf(pa), RowsOf(pb));
+      });
+    };
+    // Few programs ask, and matrices on a GPU would have to be copied.
+    return h->rocsparse != nullptr
+               ? kSuccess
+               : std::exchange(descriptor->count, nullptr)();
   });
 }
-CUSPARSE_API Status cusparseSpGEMM_getNumProducts(const Product* descriptor,
+CUSPARSE_API Status cusparseSpGEMM_getNumProducts(Product* descriptor,
                                                   Index* products) {
   if (descriptor == nullptr || products == nullptr) return kInvalidValue;
+  if (descriptor->count) {
+    const auto count = std::exchange(descriptor->count, nullptr);
+    if (const Status bad = count()) return bad;
+  }
   *products = descriptor->products;
   return kSuccess;
 }
@@ -262,17 +301,30 @@ CUSPARSE_API Status cusparseSpGEMM_compute(
     if (const Status bad = CheckProduct(opa, opb, a, b, c)) return bad;
     if (!IsUniform(*a, *b, *c, compute)) return kNotSupported;
     if (AsksForSize(bytes, buffer)) return kSuccess;
-    return FindProduct(h, *a, *b, c, descriptor);
+    return FindProduct(h, *a, *b, c, compute, descriptor);
   });
 }
 CUSPARSE_API Status cusparseSpGEMM_copy(Handle h, Operation opa, Operation opb,
                                         const void* alpha, const SpMat* a,
                                         const SpMat* b, const void* beta,
                                         const SpMat* c, DataType compute, int,
-                                        const Product* descriptor) {
+                                        Product* descriptor) {
   return Guarded(h, [&]() -> Status {
-    if (!descriptor || !descriptor->structure) return kInvalidValue;
+    if (!descriptor || !descriptor->is_found || !alpha || !beta) {
+      return kInvalidValue;
+    }
     if (const Status bad = CheckProduct(opa, opb, a, b, c)) return bad;
+    if (!IsUniform(*a, *b, *c, compute)) return kNotSupported;
+    if (descriptor->nnz != c->nnz) return kInvalidValue;
+    Status status = kSuccess;
+    Index nnz = 0;
+    if (Offer(h, alpha, *a, *b, beta, *c, compute, Rocsparse::kWhole, &nnz,
+              &status)) {
+      return status;
+    }
+    if (!descriptor->structure) {
+      if (const Status bad = FindStructure(h, *a, *b, descriptor)) return bad;
+    }
     return ComputeProduct(h, alpha, *a, *b, beta, *c, compute,
                           descriptor->structure);
   });
@@ -299,20 +351,29 @@ CUSPARSE_API Status cusparseSpGEMMreuse_nnz(
     const bool asks3 = AsksForSize(bytes3, buffer3);
     const bool asks4 = AsksForSize(bytes4, buffer4);
     if (asks2 || asks3 || asks4) return kSuccess;
-    return FindProduct(h, *a, *b, c, descriptor);
+    return FindProduct(h, *a, *b, c, c->type, descriptor);
   });
 }
 CUSPARSE_API Status cusparseSpGEMMreuse_copy(Handle h, Operation opa,
                                              Operation opb, const SpMat* a,
                                              const SpMat* b, const SpMat* c,
-                                             int, const Product* descriptor,
+                                             int, Product* descriptor,
                                              std::size_t* bytes, void* buffer) {
   return Guarded(h, [&]() -> Status {
-    if (!descriptor || !descriptor->structure) return kInvalidValue;
+    if (!descriptor || !descriptor->is_found) return kInvalidValue;
     if (const Status bad = CheckProduct(opa, opb, a, b, c)) return bad;
     if (AsksForSize(bytes, buffer)) return kSuccess;
+    if (descriptor->nnz != c->nnz) return kInvalidValue;
+    Status status = kSuccess;
+    Index nnz = 0;
+    if (Offer(h, nullptr, *a, *b, nullptr, *c, c->type, Rocsparse::kSymbols,
+              &nnz, &status)) {
+      return status;
+    }
+    if (!descriptor->structure) {
+      if (const Status bad = FindStructure(h, *a, *b, descriptor)) return bad;
+    }
     const std::shared_ptr<const Structure> structure = descriptor->structure;
-    if (structure->nnz() != c->nnz) return kInvalidValue;
     Call call(h);
     const SpMat pc = Mapped(call.work(), *c, {/*structure=*/true, false});
     return call.Run([=] {
@@ -328,7 +389,14 @@ CUSPARSE_API Status cusparseSpGEMMreuse_compute(
   return Guarded(h, [&]() -> Status {
     if (descriptor == nullptr) return kInvalidValue;
     if (const Status bad = CheckProduct(opa, opb, a, b, c)) return bad;
-    return ComputeProduct(h, alpha, *a, *b, beta, *c, compute, nullptr);
+    if (!alpha || !beta) return kInvalidValue;
+    if (!IsUniform(*a, *b, *c, compute)) return kNotSupported;
+    Status status = kSuccess;
+    Index nnz = 0;
+    return Offer(h, alpha, *a, *b, beta, *c, compute, Rocsparse::kValues, &nnz,
+                 &status)
+               ? status
+               : ComputeProduct(h, alpha, *a, *b, beta, *c, compute, nullptr);
   });
 }
 

@@ -278,6 +278,257 @@ FAKE_API Status rocsparse_sddmm(Handle handle, Operation opa, Operation opb,
   });
 }
 
+// --- What is analysed, or takes several calls
+FAKE_API Status rocsparse_spmat_set_attribute(Matrix matrix, int attribute,
+                                              const void* data, std::size_t) {
+  matrix->value.attributes[attribute] = *static_cast<const int*>(data);
+  return Status::kSuccess;
+}
+FAKE_API Status rocsparse_spmat_set_values(Matrix matrix, void* values) {
+  matrix->value.values = values;
+  return Status::kSuccess;
+}
+FAKE_API Status rocsparse_spmat_get_size(Matrix matrix, std::int64_t* rows,
+                                         std::int64_t* columns,
+                                         std::int64_t* nnz) {
+  *rows = matrix->value.rows;
+  *columns = matrix->value.columns;
+  *nnz = matrix->value.nnz;
+  return Status::kSuccess;
+}
+
+namespace {
+
+using Table = std::vector<std::vector<Complex64>>;  // by rows
+std::size_t Place(cusparse::Index i) { return static_cast<std::size_t>(i); }
+
+// op(A) X = f op(B), B read and X written by functions of row and column.
+template <typename Read, typename Write>
+void SolveTriangle(const SpMat& a, Operation op, cusparse::Index columns,
+                   const Read& read, const Write& write) {
+  Table full(Place(a.rows), std::vector<Complex64>(Place(a.rows)));
+  const bool unit = a.attributes[1] == 1;
+  ForEach(a, [&](cusparse::Index i, cusparse::Index j, cusparse::Index p) {
+    const bool inside = a.attributes[0] == 0 ? j <= i : j >= i;
+    if (!inside || (unit && i == j)) return;
+    const Complex64 value = Turned(op, cublas::Load(a.type, a.values, p));
+    if (op != Operation::kNone) std::swap(i, j);
+    full[Place(i)][Place(j)] = value;
+  });
+  const bool down = (a.attributes[0] == 0) == (op == Operation::kNone);
+  for (cusparse::Index k = 0; k < columns; ++k) {
+    std::vector<Complex64> x(Place(a.rows));
+    for (cusparse::Index i = 0; i < a.rows; ++i) x[Place(i)] = read(i, k);
+    for (cusparse::Index step = 0; step < a.rows; ++step) {
+      const auto i = Place(down ? step : a.rows - 1 - step);
+      for (std::size_t j = 0; j < x.size(); ++j) {
+        if (j != i) x[i] -= Mul(full[i][j], x[j]);
+      }
+      if (!unit) x[i] /= full[i][i];
+    }
+    for (cusparse::Index i = 0; i < a.rows; ++i) write(i, k, x[Place(i)]);
+  }
+}
+
+// Waits for what is in the stream.
+void Finish(Handle handle) {
+  static const auto wait = [] {
+    HipOfContext hip = {};
+    FindDriver()->describe_hip(&hip);
+    void* const library = dlopen(hip.file, RTLD_NOW | RTLD_NOLOAD);
+    return reinterpret_cast<int (*)(void*)>(
+        dlsym(library, "hipStreamSynchronize"));
+  }();
+  wait(handle->stream);
+}
+
+struct Element {
+  cusparse::Index column;
+  Complex64 value;
+};
+using Elements = std::vector<std::vector<Element>>;  // of each row, in order
+Elements ProductOf(const SpMat& a, const SpMat& b) {
+  Elements of_b(Place(b.rows)), out(Place(a.rows));
+  ForEach(b, [&](cusparse::Index i, cusparse::Index j, cusparse::Index p) {
+    of_b[Place(i)].push_back({j, cublas::Load(b.type, b.values, p)});
+  });
+  ForEach(a, [&](cusparse::Index i, cusparse::Index k, cusparse::Index p) {
+    const Complex64 value = cublas::Load(a.type, a.values, p);
+    for (const Element& e : of_b[Place(k)]) {
+      auto& row = out[Place(i)];
+      auto at = row.begin();
+      while (at != row.end() && at->column < e.column) ++at;
+      if (at == row.end() || at->column != e.column) {
+        at = row.insert(at, {e.column, 0});
+      }
+      at->value += Mul(value, e.value);
+    }
+  });
+  return out;
+}
+void WriteStructure(const Elements& elements, const SpMat& c, bool offsets,
+                    bool columns) {
+  cusparse::Index p = 0;
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    if (offsets) c.major.Set(static_cast<cusparse::Index>(i), p + c.base);
+    for (const Element& e : elements[i]) {
+      if (columns) c.minor.Set(p, e.column + c.base);
+      ++p;
+    }
+  }
+  if (offsets) {
+    c.major.Set(static_cast<cusparse::Index>(elements.size()), p + c.base);
+  }
+}
+
+}  // namespace
+
+FAKE_API Status rocsparse_spsv(Handle handle, Operation op, const void* alpha,
+                               Matrix a, Vector x, Vector y, DataType compute,
+                               int algorithm, SolveStage stage,
+                               std::size_t* bytes, void* memory) {
+  const int answer = Note("spsv", op, compute, algorithm, stage, memory);
+  if (answer != 0) return static_cast<Status>(answer);
+  if (op == Operation::kConjugate) return Status::kNotImplemented;
+  *bytes = 32;
+  if (stage != SolveStage::kCompute) return Status::kSuccess;
+  const auto f = Scalar(handle, compute, alpha);
+  return Queue(handle, [=, a = a->value, x = x->value, y = y->value] {
+    SolveTriangle(
+        a, op, 1,
+        [&](cusparse::Index i, cusparse::Index) {
+          return Mul(f(), cublas::Load(x.type, x.values, i));
+        },
+        [&](cusparse::Index i, cusparse::Index, Complex64 value) {
+          cublas::Store(y.type, y.values, i, value);
+        });
+  });
+}
+FAKE_API Status rocsparse_spsm(Handle handle, Operation opa, Operation opb,
+                               const void* alpha, Matrix a, Dense b, Dense c,
+                               DataType compute, int algorithm,
+                               SolveStage stage, std::size_t* bytes,
+                               void* memory) {
+  const int answer = Note("spsm", opa, opb, compute, algorithm, stage, memory);
+  if (answer != 0) return static_cast<Status>(answer);
+  if (opa == Operation::kConjugate || opb == Operation::kConjugate) {
+    return Status::kNotImplemented;
+  }
+  *bytes = 32;
+  if (stage != SolveStage::kCompute) return Status::kSuccess;
+  const auto f = Scalar(handle, compute, alpha);
+  return Queue(handle, [=, a = a->value, b = b->value, c = c->value] {
+    SolveTriangle(
+        a, opa, c.columns,
+        [&](cusparse::Index i, cusparse::Index k) {
+          return Mul(f(), At(b, opb, i, k));
+        },
+        [&](cusparse::Index i, cusparse::Index k, Complex64 value) {
+          cublas::Store(c.type, c.values, c.PlaceOf(i, k), value);
+        });
+  });
+}
+
+FAKE_API Status rocsparse_spgemm(Handle handle, Operation opa, Operation opb,
+                                 const void* alpha, Matrix a, Matrix b,
+                                 const void* beta, Matrix, Matrix c,
+                                 DataType compute, int algorithm,
+                                 ProductStage stage, std::size_t* bytes,
+                                 void* memory) {
+  const int answer =
+      Note("spgemm", opa, opb, beta, compute, algorithm, stage, memory);
+  if (answer != 0) return static_cast<Status>(answer);
+  if (stage == ProductStage::kBufferSize) {
+    *bytes = 16;
+    return Status::kSuccess;
+  }
+  if (stage == ProductStage::kNonzeros) {
+    Finish(handle);
+    SpMat without = a->value, others = b->value;
+    const Elements found = ProductOf(without, others);
+    WriteStructure(found, c->value, /*offsets=*/true, /*columns=*/false);
+    c->value.nnz = 0;
+    for (const auto& row : found) {
+      c->value.nnz += static_cast<cusparse::Index>(row.size());
+    }
+    return Status::kSuccess;
+  }
+  const bool structure = stage != ProductStage::kNumeric;
+  const bool values = stage != ProductStage::kSymbolic;
+  const auto f =
+      values ? Scalar(handle, compute, alpha) : std::function<Complex64()>();
+  return Queue(handle, [=, a = a->value, b = b->value, c = c->value] {
+    const Elements found = ProductOf(a, b);
+    if (structure) WriteStructure(found, c, false, true);
+    if (!values) return;
+    ForEach(c, [&](cusparse::Index i, cusparse::Index j, cusparse::Index p) {
+      for (const Element& e : found[Place(i)]) {
+        if (e.column == j) {
+          cublas::Store(c.type, c.values, p, Mul(f(), e.value));
+        }
+      }
+    });
+  });
+}
+
+FAKE_API Status rocsparse_sparse_to_dense(Handle handle, Matrix a, Dense b,
+                                          int algorithm, std::size_t* bytes,
+                                          void* memory) {
+  const int answer = Note("sparse_to_dense", algorithm, memory);
+  if (answer != 0) return static_cast<Status>(answer);
+  if (memory == nullptr) {
+    *bytes = 0;
+    return Status::kSuccess;
+  }
+  return Queue(handle, [a = a->value, b = b->value] {
+    for (cusparse::Index i = 0; i < b.rows; ++i) {
+      for (cusparse::Index j = 0; j < b.columns; ++j) {
+        cublas::Store(b.type, b.values, b.PlaceOf(i, j), 0);
+      }
+    }
+    ForEach(a, [&](cusparse::Index i, cusparse::Index j, cusparse::Index p) {
+      CopyElement(a.type, a.values, p, b.values, b.PlaceOf(i, j));
+    });
+  });
+}
+FAKE_API Status rocsparse_dense_to_sparse(Handle handle, Dense a, Matrix b,
+                                          int algorithm, std::size_t* bytes,
+                                          void* memory) {
+  const int answer = Note("dense_to_sparse", algorithm, bytes, memory);
+  if (answer != 0) return static_cast<Status>(answer);
+  if (memory == nullptr) {
+    *bytes = 8;
+    return Status::kSuccess;
+  }
+  const auto fill = [a = a->value](SpMat* b, bool all) {
+    const bool by_rows = b->format != kCsc;
+    const cusparse::Index majors = by_rows ? a.rows : a.columns;
+    const cusparse::Index minors = by_rows ? a.columns : a.rows;
+    cusparse::Index nnz = 0;
+    for (cusparse::Index i = 0; i < majors; ++i) {
+      if (b->format != kCoo && !all) b->major.Set(i, nnz + b->base);
+      for (cusparse::Index j = 0; j < minors; ++j) {
+        const cusparse::Index at = by_rows ? a.PlaceOf(i, j) : a.PlaceOf(j, i);
+        if (cublas::Load(a.type, a.values, at) == Complex64(0)) continue;
+        if (all) {
+          if (b->format == kCoo) b->major.Set(nnz, i + b->base);
+          b->minor.Set(nnz, j + b->base);
+          CopyElement(a.type, a.values, at, b->values, nnz);
+        }
+        ++nnz;
+      }
+    }
+    if (b->format != kCoo && !all) b->major.Set(majors, nnz + b->base);
+    b->nnz = nnz;
+  };
+  if (bytes == nullptr) {
+    Finish(handle);
+    fill(&b->value, false);
+    return Status::kSuccess;
+  }
+  return Queue(handle, [=, b = b->value]() mutable { fill(&b, true); });
+}
+
 FAKE_API const char* fake_rocsparse_last() { return All().last.c_str(); }
 FAKE_API void fake_rocsparse_answer(int status) { All().answer = status; }
 
