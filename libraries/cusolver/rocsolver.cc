@@ -63,6 +63,33 @@ void SayHostComputes(Roc row, int letter) {
       SymbolOf(kRocsolverRows[at], kLetters[letter]).c_str());
 }
 
+namespace {
+bool CopyLowWords(Handle h, const void* from, std::size_t step_from, void* to,
+                  std::size_t step_to, Index count) {
+  if (count == 0) return true;
+  Copy2d copy = {};
+  copy.source_kind = copy.target_kind = kUnified;
+  copy.source_device = reinterpret_cast<std::uint64_t>(from);
+  copy.target_device = reinterpret_cast<std::uint64_t>(to);
+  copy.source_pitch = step_from;
+  copy.target_pitch = step_to;
+  copy.width = sizeof(int);
+  copy.height = static_cast<std::size_t>(count);
+  return h->driver->copy_2d(&copy, h->stream) == 0;
+}
+}  // namespace
+
+bool Widen(Handle h, const int* from, Index* to, Index count) {
+  return h->driver->set_words != nullptr &&
+         h->driver->set_words(reinterpret_cast<std::uint64_t>(to), 0,
+                              2 * static_cast<std::size_t>(count),
+                              h->stream) == 0 &&
+         CopyLowWords(h, from, sizeof(int), to, sizeof(Index), count);
+}
+bool Narrow(Handle h, const Index* from, int* to, Index count) {
+  return CopyLowWords(h, from, sizeof(Index), to, sizeof(int), count);
+}
+
 bool ClearInfo(Handle h, int* info) {
   return info == nullptr ||
          (h->driver->set_words != nullptr &&

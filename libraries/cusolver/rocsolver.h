@@ -35,6 +35,8 @@ enum class Singular : int {
 };
 enum class WorkMode : int { kOutOfPlace = 201 };
 enum class Eigenvectors : int { kOriginal = 211, kNone = 213 };
+enum class Order : int { kAscending = 252 };
+enum class Which : int { kAll = 231, kValue = 232, kIndex = 233 };
 enum class Problem : int { kAx = 221, kAbx = 222, kBax = 223 };
 }  // namespace roc
 
@@ -81,8 +83,7 @@ inline std::string RocsolverOf(std::string_view exported) {
   } else {
     name[0] = static_cast<char>(std::tolower(first));
   }
-  // With pivots of 64 bits, which rocSOLVER has not.
-  if (!typed && name.starts_with("getr")) return "";
+  // With pivots of 64 bits and signs, which rocSOLVER has not.
   if (!typed && name.starts_with("sytr")) return "";
   for (const RocsolverRow& row : kRocsolverRows) {
     const bool complex = letter == 'c' || letter == 'z';
@@ -119,6 +120,10 @@ class Rocsolver {
 };
 // Once for each function, under CERBERUS_LOG=info.
 void SayHostComputes(Roc row, int letter);
+// Row numbers of 64 bits from those of 32, and the other way round, in the
+// stream's order. False: they cannot be.
+bool Widen(Handle h, const int* from, Index* to, Index count);
+bool Narrow(Handle h, const Index* from, int* to, Index count);
 // Zeroes LAPACK's number, if it is wanted.
 bool ClearInfo(Handle h, int* info);
 
@@ -145,6 +150,8 @@ class RocsolverArguments {
                                 : roc::Eigenvectors::kNone;
   }
   int operator()(int size) { return size; }
+  float operator()(float number) { return number; }
+  double operator()(double number) { return number; }
   int operator()(Index size) {
     fit_ &= size == static_cast<int>(size);
     return static_cast<int>(size);

@@ -32,13 +32,28 @@ template <typename T, typename P>
 Status GetrfCall(Handle h, Index m, Index n, T* a, Index lda, P* pivots,
                  int* info) {
   if (!IsMatrix(m, n, lda)) return kInvalidValue;
-  if constexpr (sizeof(P) == sizeof(int)) {
+  if (h->rocsolver != nullptr) {
     Status status = kSuccess;
-    const bool done =
-        pivots == nullptr
-            ? Rocsolve<T>(h, Roc::kGetrfPlain, &status, m, n, a, lda, info)
-            : Rocsolve<T>(h, Roc::kGetrf, &status, m, n, a, lda, pivots, info);
-    if (done) return status;
+    const auto factor = [&](int* rows) {
+      return Rocsolve<T>(h, Roc::kGetrf, &status, m, n, a, lda, rows, info);
+    };
+    if (pivots == nullptr) {
+      if (Rocsolve<T>(h, Roc::kGetrfPlain, &status, m, n, a, lda, info)) {
+        return status;
+      }
+    } else if constexpr (sizeof(P) == sizeof(int)) {
+      if (factor(pivots)) return status;
+    } else {
+      const Index count = std::min(m, n);
+      const StreamMemory rows(*h->driver, h->stream,
+                              static_cast<std::size_t>(count) * sizeof(int));
+      auto* const own = reinterpret_cast<int*>(rows.get());
+      if (rows.has() && factor(own)) {
+        return status == kSuccess && !Widen(h, own, pivots, count)
+                   ? kExecutionFailed
+                   : status;
+      }
+    }
   }
   Call call(h);
   T* pa = call.MatrixOut(a, m, n, lda);
@@ -74,12 +89,19 @@ template <typename T, typename P>
 Status GetrsCall(Handle h, Operation op, Index n, Index columns, const T* a,
                  Index lda, const P* pivots, T* b, Index ldb, int* info) {
   if (!IsOperation(op)) return kInvalidValue;
-  if constexpr (sizeof(P) == sizeof(int)) {
+  if (h->rocsolver != nullptr && IsSolvable(n, columns, lda, ldb)) {
     Status status = kSuccess;
-    if (IsSolvable(n, columns, lda, ldb) &&
-        RocsolveSilently<T>(h, info, Roc::kGetrs, &status, op, n, columns, a,
-                            lda, pivots, b, ldb)) {
-      return status;
+    const auto solve = [&](const int* rows) {
+      return RocsolveSilently<T>(h, info, Roc::kGetrs, &status, op, n, columns,
+                                 a, lda, rows, b, ldb);
+    };
+    if constexpr (sizeof(P) == sizeof(int)) {
+      if (solve(pivots)) return status;
+    } else if (pivots != nullptr) {
+      const StreamMemory rows(*h->driver, h->stream,
+                              static_cast<std::size_t>(n) * sizeof(int));
+      auto* const own = reinterpret_cast<int*>(rows.get());
+      if (rows.has() && Narrow(h, pivots, own, n) && solve(own)) return status;
     }
   }
   return PivotedSolveCall(h, n, columns, a, lda, pivots, b, ldb, info,

@@ -113,6 +113,22 @@ bool EigenOnRocm(Handle h, int itype, EigMode mode, Fill fill, Index n, T* a,
                      ldb, w, beside.get(), info);
 }
 
+// Some of those, without B.
+template <typename T>
+bool EigenRangeOnRocm(Handle h, EigMode mode, const Range<Real<T>>& range,
+                      Fill fill, Index n, T* a, Index lda, Index* found,
+                      Real<T>* w, int* info, Status* status) {
+  if (h->rocsolver == nullptr) return false;
+  int count = 0;  // of the host, known when the function returns
+  const bool taken = Rocsolve<T>(
+      h, Roc::kSyevdx, status, mode,
+      range.kind == kRangeIndex ? roc::Which::kIndex : roc::Which::kValue, fill,
+      n, a, lda, range.vl, range.vu, range.il, range.iu, Real<T>(0), &count, w,
+      info);
+  *found = count;
+  return taken;
+}
+
 // A x = w x (itype 0), or those of Hegvd. `found`, the host's, may be null.
 template <typename T, typename M = int>
 Status EigenCall(Handle h, int itype, EigMode mode, Range<Real<T>> range,
@@ -127,6 +143,13 @@ Status EigenCall(Handle h, int itype, EigMode mode, Range<Real<T>> range,
       range.kind == kRangeAll && EigenOnRocm<T>(h, itype, mode, fill, n, a, lda,
                                                 b, ldb, w, info, &status)) {
     if (found != nullptr) *found = static_cast<M>(n);
+    return status;
+  }
+  Status status = kSuccess;
+  if (Index count = 0; range.kind != kRangeAll && itype == 0 && n > 0 &&
+                       EigenRangeOnRocm<T>(h, mode, range, fill, n, a, lda,
+                                           &count, w, info, &status)) {
+    if (found != nullptr) *found = static_cast<M>(count);
     return status;
   }
   Call call(h);
@@ -162,6 +185,60 @@ Status SyevdCall(Handle h, int itype, EigMode mode, Fill fill, Index n, T* a,
                       static_cast<int*>(nullptr), w, info);
 }
 
+// What rocSOLVER's functions by Jacobi's rotations tell of one matrix, and how
+// often they turn at most. With no tolerance theirs is as small as can be.
+template <typename T>
+struct RocJacobi {
+  Real<T> residual;
+  int sweeps, info;
+};
+inline constexpr int kMostSweeps = 100;
+template <typename T>
+Real<T>* ResidualIn(const StreamMemory& told) {
+  return &reinterpret_cast<RocJacobi<T>*>(told.get())->residual;
+}
+template <typename T>
+int* SweepsIn(const StreamMemory& told) {
+  return &reinterpret_cast<RocJacobi<T>*>(told.get())->sweeps;
+}
+template <typename T>
+int* InfoIn(const StreamMemory& told) {
+  return &reinterpret_cast<RocJacobi<T>*>(told.get())->info;
+}
+// Gives the program what it told, when the stream comes to it.
+template <typename T>
+Status PassOn(Handle h, const StreamMemory& told, int* info, int not_converged,
+              const std::shared_ptr<JacobiOutcome>& outcome) {
+  Call call(h);
+  const auto* from = call.In(reinterpret_cast<const RocJacobi<T>*>(told.get()),
+                             sizeof(RocJacobi<T>));
+  int* pi = call.VectorOut(info, 1, 1);
+  return Queue(call, [=] {
+    Report(pi, from->info == 0 ? 0 : not_converged);
+    if (outcome == nullptr) return;
+    outcome->residual = static_cast<double>(from->residual);
+    outcome->sweeps = from->sweeps;
+  });
+}
+template <typename T>
+bool SyevjOnRocm(Handle h, EigMode mode, Fill fill, Index n, T* a, Index lda,
+                 Real<T>* w, int* info,
+                 const std::shared_ptr<JacobiOutcome>& outcome,
+                 Status* status) {
+  if (h->rocsolver == nullptr || n == 0) return false;
+  const StreamMemory told(*h->driver, h->stream, sizeof(RocJacobi<T>));
+  if (!told.has() ||
+      !Rocsolve<T>(h, Roc::kSyevj, status, roc::Order::kAscending, mode, fill,
+                   n, a, lda, Real<T>(0), ResidualIn<T>(told), kMostSweeps,
+                   SweepsIn<T>(told), w, InfoIn<T>(told))) {
+    return false;
+  }
+  if (*status == kSuccess) {
+    *status = PassOn<T>(h, told, info, static_cast<int>(n) + 1, outcome);
+  }
+  return true;
+}
+
 // One matrix, with what it tells of its outcome.
 template <typename T>
 Status SyevjCall(Handle h, int itype, EigMode mode, Fill fill, Index n, T* a,
@@ -174,6 +251,14 @@ Status SyevjCall(Handle h, int itype, EigMode mode, Fill fill, Index n, T* a,
   }
   const auto outcome = std::make_shared<JacobiOutcome>();
   jacobi->outcome = outcome;
+  if (Status status = kSuccess;
+      itype == 0
+          ? SyevjOnRocm<T>(h, mode, fill, n, a, lda, w, info, outcome, &status)
+          : EigenOnRocm<T>(h, itype, mode, fill, n, a, lda, b, ldb, w, info,
+                           &status)) {
+    if (itype != 0) outcome->sweeps = 1;
+    return status;
+  }
   Call call(h);
   T* pa = call.MatrixOut(a, n, n, lda);
   T* pb = itype != 0 ? call.MatrixOut(b, n, n, ldb) : nullptr;
@@ -464,6 +549,32 @@ inline bool IsSingular(EigMode mode, Index m, Index n, Index lda, Index ldu,
   return IsMode(mode) && IsMatrix(m, n, lda) &&
          (mode == kNoVectors || (IsSquare(m, ldu) && IsSquare(n, ldv)));
 }
+// Vectors of rocSOLVER's where there are none go nowhere, but must be told.
+template <typename T>
+bool GesvdjOnRocm(Handle h, EigMode mode, bool all, Index m, Index n, T* a,
+                  Index lda, Real<T>* s, T* u, Index ldu, T* v, Index ldv,
+                  int* info, const std::shared_ptr<JacobiOutcome>& outcome,
+                  Status* status) {
+  if (h->rocsolver == nullptr || m == 0 || n == 0) return false;
+  const bool vectors = mode == kWithVectors;
+  const roc::Singular which = !vectors ? roc::Singular::kNone
+                              : all    ? roc::Singular::kAll
+                                       : roc::Singular::kSome;
+  const StreamMemory told(*h->driver, h->stream, sizeof(RocJacobi<T>));
+  if (!told.has() ||
+      !Rocsolve<T>(h, Roc::kGesvdj, status, which, which, m, n, a, lda,
+                   Real<T>(0), ResidualIn<T>(told), kMostSweeps,
+                   SweepsIn<T>(told), s, vectors ? u : a,
+                   vectors ? ldu : std::max<Index>(m, lda), vectors ? v : a,
+                   vectors ? ldv : std::max<Index>(n, lda), InfoIn<T>(told))) {
+    return false;
+  }
+  if (*status == kSuccess) {
+    *status =
+        PassOn<T>(h, told, info, static_cast<int>(std::min(m, n)) + 1, outcome);
+  }
+  return true;
+}
 // gesvdj, and gesvdp, which tells how far off singular values may be.
 template <typename T>
 Status GesvdjCall(Handle h, EigMode mode, int econ, Index m, Index n, T* a,
@@ -473,6 +584,11 @@ Status GesvdjCall(Handle h, EigMode mode, int econ, Index m, Index n, T* a,
   const bool vectors = mode == kWithVectors, all = econ == 0;
   const Index least = std::min(m, n);
   const Index of_u = all ? m : least, of_v = all ? n : least;
+  if (Status status = kSuccess;
+      GesvdjOnRocm<T>(h, mode, all, m, n, a, lda, s, u, ldu, v, ldv, info,
+                      outcome, &status)) {
+    return status;
+  }
   Call call(h);
   T* pa = call.MatrixOut(a, m, n, lda);
   Real<T>* ps = call.VectorOut(s, least, 1);
@@ -514,6 +630,37 @@ Status GesvdjBatched(Handle h, EigMode mode, Index m, Index n, T* a, Index lda,
   if (count == 0) return kSuccess;
   const bool vectors = mode == kWithVectors;
   const Index least = std::min(m, n);
+  if (h->rocsolver != nullptr && least > 0) {
+    // A residual, a count of sweeps and an info of each.
+    const std::size_t each = Count(count);
+    const StreamMemory told(*h->driver, h->stream,
+                            each * (sizeof(Real<T>) + 2 * sizeof(int)));
+    auto* const residuals = reinterpret_cast<Real<T>*>(told.get());
+    auto* const sweeps = reinterpret_cast<int*>(residuals + each);
+    int* const own_infos = sweeps + each;
+    const roc::Singular which =
+        vectors ? roc::Singular::kAll : roc::Singular::kNone;
+    Status status = kSuccess;
+    if (told.has() &&
+        Rocsolve<T>(h, Roc::kGesvdjBatched, &status, which, which, m, n, a, lda,
+                    roc::Stride{n * lda}, Real<T>(0), residuals, kMostSweeps,
+                    sweeps, s, roc::Stride{least}, vectors ? u : a,
+                    vectors ? ldu : std::max<Index>(m, lda),
+                    roc::Stride{vectors ? m * ldu : 0}, vectors ? v : a,
+                    vectors ? ldv : std::max<Index>(n, lda),
+                    roc::Stride{vectors ? n * ldv : 0}, own_infos, count)) {
+      if (status != kSuccess) return status;
+      Call call(h);
+      const auto* from =
+          call.In(static_cast<const int*>(own_infos), each * sizeof(int));
+      int* pi = call.VectorOut(infos, count, 1);
+      return Queue(call, [=] {
+        for (Index i = 0; pi != nullptr && i < count; ++i) {
+          pi[i] = from[i] == 0 ? 0 : static_cast<int>(least) + 1;
+        }
+      });
+    }
+  }
   Call call(h);
   T* pa = call.MatrixOut(a, m, n * count, lda);
   Real<T>* ps = call.VectorOut(s, least * count, 1);

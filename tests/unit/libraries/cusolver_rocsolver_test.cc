@@ -3,7 +3,11 @@
 // compared by the tests of cuSOLVER, which run over it.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "libraries/cusolver/rocsolver.h"
 #include "tests/unit/libraries/cusolver.h"
@@ -100,6 +104,70 @@ TEST_F(CusolverRocm, PivotsAreForAFunctionOfTheirOwn) {
   EXPECT_EQ(Last(), "rocsolver_sgetrf_npvt 2 2 p 2 p");
 }
 
+// Those of 64 bits are in memory of their own.
+TEST_F(CusolverRocm, WidePivots) {
+  const Device<std::int64_t> wide({-1, -1});
+  const std::vector<float> matrix = {1, 4, 2, 3};  // by columns: rows change
+  Upload(a.get(), matrix.data(), 16);
+  EXPECT_EQ(Solver("cusolverDnXgetrf", SolverHandle(), none, std::int64_t{2},
+                   std::int64_t{2}, 0, a.get(), std::int64_t{2}, wide.get(), 0,
+                   w.get(), std::size_t{0}, none, std::size_t{0}, info.get()),
+            kSuccess);
+  EXPECT_EQ(Last(), "rocsolver_sgetrf 2 2 p 2 p p");
+  Synchronize();
+  EXPECT_EQ(wide.Read(), (std::vector<std::int64_t>{2, 2}));
+  EXPECT_EQ(
+      Solver("cusolverDnXgetrs", SolverHandle(), none, kN, std::int64_t{2},
+             std::int64_t{1}, 0, a.get(), std::int64_t{2}, wide.get(), 0,
+             b.get(), std::int64_t{2}, info.get()),
+      kSuccess);
+  EXPECT_EQ(Last(), "rocsolver_sgetrs 111 2 1 p 2 p p 2");
+  Synchronize();
+  // [1 2; 4 3] x = (1, 2)
+  EXPECT_NEAR(b.Read()[0], 0.2, 1e-6);
+  EXPECT_NEAR(b.Read()[1], 0.4, 1e-6);
+}
+
+// What it tells of its rotations comes to the program.
+TEST_F(CusolverRocm, Rotations) {
+  const Device<float> v(std::vector<float>(4));
+  for (const std::string kind : {"Syevj", "Gesvdj"}) {
+    void* rotations = nullptr;
+    EXPECT_EQ(Solver("cusolverDnCreate" + kind + "Info", &rotations), kSuccess);
+    const bool eigen = kind == "Syevj";
+    const auto call = [&] {
+      return eigen ? Solver("cusolverDnSsyevj", SolverHandle(), 1, kLower, 2,
+                            a.get(), 2, w.get(), w.get(), 32, info.get(),
+                            rotations)
+                   : Solver("cusolverDnSgesvdj", SolverHandle(), 1, 0, 2, 2,
+                            a.get(), 2, w.get(), u.get(), 2, v.get(), 2,
+                            w.get(), 32, info.get(), rotations);
+    };
+    const std::string got =
+        eigen ? "cusolverDnXsyevjGet" : "cusolverDnXgesvdjGet";
+    const auto told = [&] {
+      int sweeps = 0;
+      double residual = -1;
+      EXPECT_EQ(Solver(got + "Sweeps", SolverHandle(), rotations, &sweeps),
+                kSuccess);
+      EXPECT_EQ(Solver(got + "Residual", SolverHandle(), rotations, &residual),
+                kSuccess);
+      return std::pair(sweeps, residual);
+    };
+    EXPECT_EQ(call(), kSuccess);
+    EXPECT_EQ(Last(),
+              eigen ? "rocsolver_ssyevj 252 211 122 2 p 2 0 p 100 p p p"
+                    : "rocsolver_sgesvdj_notransv 191 191 2 2 p 2 0 p 100 "
+                      "p p p 2 p 2 p");
+    EXPECT_EQ(told(), std::pair(2, std::ldexp(1.0, -60)));
+    EXPECT_EQ(info.Read()[0], 0);
+    FindFakeRocblas()->fake_rocblas_answer(2);
+    EXPECT_EQ(call(), kSuccess);
+    EXPECT_EQ(told().first, 1) << "the host";
+    EXPECT_EQ(Solver("cusolverDnDestroy" + kind + "Info", rotations), kSuccess);
+  }
+}
+
 TEST_F(CusolverRocm, WhatItDoesNotTakeTheHostComputes) {
   for (const int status : {2, 4, 5, 15}) {
     const std::vector<float> matrix = {4, 2, 2, 5};
@@ -143,7 +211,10 @@ TEST(RocsolverOf, Names) {
   EXPECT_EQ(RocsolverOf("cusolverDnZheevd"), "rocsolver_zheevd");
   EXPECT_EQ(RocsolverOf("cusolverDnXpotrf"), "rocsolver_?potrf");
   EXPECT_EQ(RocsolverOf("cusolverDnPotrf"), "rocsolver_?potrf");
-  EXPECT_EQ(RocsolverOf("cusolverDnXgetrf"), "");
+  EXPECT_EQ(RocsolverOf("cusolverDnXgetrf"), "rocsolver_?getrf");
+  EXPECT_EQ(RocsolverOf("cusolverDnXsytrs"), "");
+  EXPECT_EQ(RocsolverOf("cusolverDnChegvj"), "rocsolver_chegvd");
+  EXPECT_EQ(RocsolverOf("cusolverDnXgesvdp"), "rocsolver_?gesvdj_notransv");
   EXPECT_EQ(RocsolverOf("cusolverDnSpotrf_bufferSize"), "");
   EXPECT_EQ(RocsolverOf("cusolverDnCreate"), "");
 }

@@ -22,6 +22,9 @@ struct Told {
   }
   void operator()(long long value) { text += ' ' + std::to_string(value); }
   void operator()(std::int64_t value) { text += ' ' + std::to_string(value); }
+  void operator()(double value) {
+    text += ' ' + std::to_string(static_cast<int>(value));
+  }
   void operator()(int value) { text += ' ' + std::to_string(value); }
 };
 

@@ -1,6 +1,7 @@
 // A rocSOLVER without a GPU, beside the rocBLAS of fake_rocblas.cc: it writes
 // down how it is called, waits for the stream, and computes as the host does.
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -219,6 +220,102 @@ struct Of {
         },
         v, fill, n, a, lda, step, w, step_w, e, step_e, i, count);
   }
+  // It tells that it has turned twice.
+  static Status syevj(void* h, roc::Order order, roc::Eigenvectors v,
+                      roc::Fill fill, int n, T* a, int lda, R tolerance,
+                      R* residual, int most, int* sweeps, R* w, int* i) {
+    return Do<T>(
+        h, "syevj", "heevj",
+        [=] {
+          const int failed = Heevd<T>(Back(v), Back(fill), n, a, lda, w);
+          *i = failed == 0 ? 0 : 1;
+          *residual = std::ldexp(R(1), -60);
+          *sweeps = 2;
+        },
+        order, v, fill, n, a, lda, tolerance, residual, most, sweeps, w, i);
+  }
+  static Status syevdx_inplace(void* h, roc::Eigenvectors v, roc::Which which,
+                               roc::Fill fill, int n, T* a, int lda, R low,
+                               R high, int first, int last, R tolerance,
+                               int* found, R* w, int* i) {
+    return Do<T>(
+        h, "syevdx_inplace", "heevdx_inplace",
+        [=] {
+          *i = Heevd<T>(Back(v), Back(fill), n, a, lda, w);
+          int from = first - 1, end = last;
+          if (which == roc::Which::kValue) {
+            from = static_cast<int>(std::upper_bound(w, w + n, low) - w);
+            end = static_cast<int>(std::upper_bound(w, w + n, high) - w);
+          }
+          std::copy(w + from, w + end, w);
+          for (int j = from; Back(v) && j < end && from > 0; ++j) {
+            std::copy_n(a + j * lda, n, a + (j - from) * lda);
+          }
+          *found = end - from;
+        },
+        v, which, fill, n, a, lda, low, high, first, last, tolerance, found, w,
+        i);
+  }
+  // V has its vectors as columns.
+  static void Rotate(roc::Singular which, int m, int n, T* a, int lda,
+                     R* residual, int* sweeps, R* s, T* u, int ldu, T* v,
+                     int ldv, int* i) {
+    const int least = std::min(m, n);
+    std::vector<T> all_u(static_cast<std::size_t>(m * m)),
+        all_v(static_cast<std::size_t>(n * n));
+    const int failed = Gesvd<T>(Vectors::kAll, m, n, a, lda, s, all_u.data(), m,
+                                all_v.data(), n);
+    *i = failed == 0 ? 0 : 1;
+    *residual = std::ldexp(R(1), -60);
+    *sweeps = 2;
+    if (which == roc::Singular::kNone) return;
+    const bool all = which == roc::Singular::kAll;
+    for (int j = 0; j < (all ? m : least); ++j) {
+      std::copy_n(all_u.data() + j * m, m, u + j * ldu);
+    }
+    for (int j = 0; j < (all ? n : least); ++j) {
+      for (int k = 0; k < n; ++k) {
+        const T value =
+            all_v[static_cast<std::size_t>(j) +
+                  static_cast<std::size_t>(k) * static_cast<std::size_t>(n)];
+        if constexpr (kIsComplex<T>) v[k + j * ldv] = std::conj(value);
+        else v[k + j * ldv] = value;
+      }
+    }
+  }
+  static Status gesvdj_notransv(void* h, roc::Singular left,
+                                roc::Singular right, int m, int n, T* a,
+                                int lda, R tolerance, R* residual, int most,
+                                int* sweeps, R* s, T* u, int ldu, T* v, int ldv,
+                                int* i) {
+    return Do<T>(
+        h, "gesvdj_notransv", "gesvdj_notransv",
+        [=] {
+          Rotate(left, m, n, a, lda, residual, sweeps, s, u, ldu, v, ldv, i);
+        },
+        left, right, m, n, a, lda, tolerance, residual, most, sweeps, s, u, ldu,
+        v, ldv, i);
+  }
+  static Status gesvdj_notransv_strided_batched(
+      void* h, roc::Singular left, roc::Singular right, int m, int n, T* a,
+      int lda, roc::Stride step, R tolerance, R* residual, int most,
+      int* sweeps, R* s, roc::Stride step_s, T* u, int ldu, roc::Stride step_u,
+      T* v, int ldv, roc::Stride step_v, int* i, int count) {
+    return Do<T>(
+        h, "gesvdj_notransv_strided_batched", "gesvdj_notransv_strided_batched",
+        [=] {
+          for (int k = 0; k < count; ++k) {
+            const auto at = static_cast<Index>(k);
+            Rotate(left, m, n, a + at * static_cast<Index>(step), lda,
+                   residual + k, sweeps + k,
+                   s + at * static_cast<Index>(step_s),
+                   u + at * static_cast<Index>(step_u), ldu,
+                   v + at * static_cast<Index>(step_v), ldv, i + k);
+          }
+        },
+        left, right, m, n, a, lda, step, tolerance, residual, most, sweeps, s,
+        step_s, u, ldu, step_u, v, ldv, step_v, i, count);
+  }
   // As many vectors as are asked for, of a copy that has all.
   static Status gesvd(void* h, roc::Singular left, roc::Singular right, int m,
                       int n, T* a, int lda, R* s, T* u, int ldu, T* v, int ldv,
@@ -285,4 +382,8 @@ FAKE_FOUR(ormtr, unmtr)
 FAKE_FOUR(syevd, heevd)
 FAKE_FOUR(sygvd, hegvd)
 FAKE_FOUR(syevd_strided_batched, heevd_strided_batched)
+FAKE_FOUR(syevj, heevj)
+FAKE_FOUR(syevdx_inplace, heevdx_inplace)
+FAKE_FOUR(gesvdj_notransv, gesvdj_notransv)
+FAKE_FOUR(gesvdj_notransv_strided_batched, gesvdj_notransv_strided_batched)
 FAKE_FOUR(gesvd, gesvd)
