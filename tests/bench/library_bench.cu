@@ -1,7 +1,8 @@
 // What cuBLAS over the host's BLAS costs beside that BLAS itself, in turns in
 // one process: a product of 1024 x 1024 matrices, and the smallest call there
 // is until it is done; until it returns, beside a host function that does
-// nothing. Prints medians in nanoseconds:
+// nothing. With an argument, over the rocBLAS of that file, beside a call of it.
+// Prints medians in nanoseconds:
 //
 //   name ours theirs
 #include <dlfcn.h>
@@ -74,7 +75,27 @@ F Find(void* library, const char* name) {
 
 }  // namespace
 
-int main() {
+int OverRocblas(const char* file) {
+  const auto saxpy = Find<int (*)(void*, int, const float*, const float*, int,
+                                  float*, int)>(dlopen(file, RTLD_NOW),
+                                                "rocblas_saxpy");
+  float* x;
+  Check(cudaMalloc(&x, 1024), "cudaMalloc");
+  void* handle;
+  Check(cublasCreate_v2(&handle), "cublasCreate");
+  const float one = 1;
+  Compare(
+      "rocblas", 31, 1000,
+      [&] {
+        Check(cublasSaxpy_v2(handle, 1, &one, x, 1, x + 64, 1), "cublasSaxpy");
+      },
+      [&] { saxpy(handle, 1, &one, x, 1, x + 64, 1); });
+  Check(cublasDestroy_v2(handle), "cublasDestroy");
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  if (argc > 1) return OverRocblas(argv[1]);
   constexpr int kN = 1024;
   void* const blas = dlopen("libopenblas.so.0", RTLD_NOW);
   Check(blas == nullptr, "libopenblas.so.0");

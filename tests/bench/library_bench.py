@@ -4,8 +4,8 @@
 usage: library_bench.py [--build DIR] [--runs N]
 
 library_bench.cu, converted and run on the emulator: a product of matrices beside
-OpenBLAS called directly, a call beside a host function that does nothing. Then
-whole processes that are linked with cuBLAS and do not call it, and the same
+OpenBLAS called directly, a call beside a host function that does nothing, and one
+on a rocBLAS that does nothing beside a call of that. Then whole processes that are linked with cuBLAS and do not call it, and the same
 without, in turns, by processor time and by the clock.
 """
 import argparse
@@ -64,11 +64,18 @@ def report(build, nvcc, runs):
         subprocess.run([os.path.join(build, "bin", "cerberus-convert"), "-q",
                         program, "-o", program + ".amd", "--arch", "gfx1100"],
                        check=True)
+        rocblas = os.path.join(folder, "librocblas.so.5")
+        subprocess.run(["cc", "-O2", "-w", "-shared", "-fPIC", "-o", rocblas,
+                        os.path.join(HERE, "null_rocblas.c")], check=True)
+        device = {**os.environ, "CERBERUS_DEVICE": "gfx1100"}
+        ways = [([], device),
+                ([rocblas], {**device, "LD_LIBRARY_PATH": folder,
+                             "CERBERUS_LIBRARY_PROVIDER": "rocm"})]
         samples = {}
-        for _ in range(runs):
+        for words, environment in ways * runs:
             for line in subprocess.run(
-                    [program + ".amd"], check=True, stdout=subprocess.PIPE,
-                    text=True, env={**os.environ, "CERBERUS_DEVICE": "gfx1100"}
+                    [program + ".amd", *words], check=True,
+                    stdout=subprocess.PIPE, text=True, env=environment
                     ).stdout.splitlines():
                 name, ours, theirs = line.split()
                 mine, peer = samples.setdefault(name, ([], []))
@@ -82,6 +89,8 @@ def report(build, nvcc, runs):
     for name, pair, aim in (
             ("a call, ns", [[t * 1e9 for t in part]
                             for part in samples["call"]], "300"),
+            ("a call on rocBLAS, ns", [[t * 1e9 for t in part]
+                                       for part in samples["rocblas"]], "300"),
             ("a call to its end, ns", [[t * 1e9 for t in part]
                                        for part in samples["done"]], ""),
             ("start, processor ms", [[t * 1e3 for t in part[1]]
