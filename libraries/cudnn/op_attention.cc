@@ -58,6 +58,11 @@ bool AreLengths(const TensorRef& tensor, Index batches) {
   return tensor == nullptr || ProductOf(SizesOf(tensor)) == batches;
 }
 
+// Or one number for all batches.
+bool AreLengthsOrOne(const TensorRef& tensor, Index batches) {
+  return AreLengths(tensor, batches) || ProductOf(SizesOf(tensor)) == 1;
+}
+
 bool IsWideAttention(const TensorRef& q) { return q->tensor.type == kDouble; }
 
 Status OtherAttention() {
@@ -543,7 +548,8 @@ Status MakeBandMask(Builder builder, std::shared_ptr<const Node>* node) {
       SizesOf(x).size() < 3 || (b && !CanBroadcast(SizesOf(b), SizesOf(y))) ||
       (left && ProductOf(SizesOf(left)) != 1) ||
       (right && ProductOf(SizesOf(right)) != 1) ||
-      !AreLengths(queries, SizesOf(x)[0]) || !AreLengths(keys, SizesOf(x)[0])) {
+      !AreLengthsOrOne(queries, SizesOf(x)[0]) ||
+      !AreLengthsOrOne(keys, SizesOf(x)[0])) {
     return BadTensors();
   }
   if (mode < kEqual || mode > kLessEqual) {

@@ -366,13 +366,18 @@ TEST(CudnnGraph, AttentionWithAGraphWithin) {
 TEST(CudnnGraph, BandsOfADiagonal) {
   constexpr int kGreater = 302, kGreaterEqual = 303;
   for (const bool left : {false, true}) {
-    for (const bool lengths : {false, true}) {
+    // None, one for all batches (as by cudnn-frontend for a fixed length),
+    // each.
+    for (const Index lengths : {0, 1, 2}) {
       for (const int mode : {kGreater, kGreaterEqual}) {
         Field x(kF32, {2, 2, 4, 5}, Packed({2, 2, 4, 5}), 1);
         Field y(kF32, {2, 2, 4, 5}), other(kF32, {1, 1, 1, 1});
         Field bound(kI32, {1, 1, 1, 1});
-        Field queries(kI32, {2, 1, 1, 1}), keys(kI32, {2, 1, 1, 1});
-        other.Set({-7}), bound.Set({1}), queries.Set({4, 2}), keys.Set({5, 3});
+        const Sizes many = {std::max<Index>(lengths, 1), 1, 1, 1};
+        Field queries(kI32, many), keys(kI32, many);
+        other.Set({-7}), bound.Set({1});
+        queries.Set(lengths == 2 ? Values{4, 2} : Values{4});
+        keys.Set(lengths == 2 ? Values{5, 3} : Values{5});
         Graph graph;
         std::vector<Graph::Attribute> all = {
             Graph::Of(OPERATION_DIAGONAL_BAND_MASK_XDESC, graph.Tensor(x)),
@@ -384,7 +389,7 @@ TEST(CudnnGraph, BandsOfADiagonal) {
                       graph.Tensor(bound)),
             Graph::Enum(OPERATION_DIAGONAL_BAND_MASK_COMPARISON_MODE,
                         Type::kPointwiseMode, mode)};
-        if (lengths) {
+        if (lengths != 0) {
           all.push_back(Graph::Of(OPERATION_DIAGONAL_BAND_MASK_SEQ_LEN_QDESC,
                                   graph.Tensor(queries)));
           all.push_back(Graph::Of(OPERATION_DIAGONAL_BAND_MASK_SEQ_LEN_KVDESC,
@@ -394,7 +399,7 @@ TEST(CudnnGraph, BandsOfADiagonal) {
         ASSERT_EQ(graph.Run(), 0);
         for (int i = 0; i < 80; ++i) {
           const int row = i / 5 % 4, column = i % 5;
-          const int longer = lengths ? 1 : 0;  // in both batches
+          const int longer = lengths != 0 ? 1 : 0;  // in both batches
           const int far = left ? column + 1 - longer : row + 1 + longer;
           const int near = left ? row : column;
           const bool stays = far > near || (far == near && mode != kGreater);
