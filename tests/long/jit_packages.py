@@ -23,6 +23,7 @@ import time
 
 from package_catboost import catboost
 from package_ctranslate2 import ctranslate2
+from package_cudnn_frontend import cudnn_frontend
 from package_custatevec import custatevec
 from package_gpt4all import gpt4all
 from package_gpu4pyscf import energies, gpu4pyscf
@@ -94,6 +95,8 @@ OWN_WHEELS = {"jax": ["jax[cuda13]==0.10.2"],
                       "cuda-bindings==13.*", "nvidia-cuda-nvrtc==13.0.*",
                       "nvidia-cuda-runtime==13.0.*"],
               "dali": ["nvidia-dali-cuda120==2.4.0", "numpy==2.4.6"],
+              "cudnn_frontend": ["nvidia-cudnn-frontend==1.32.0",
+                                 "numpy==2.4.6"],
               "kedm": ["kedm-cuda12x==0.10.1", "numpy==2.4.6"],
               "osqp": ["osqp-cu12==1.1.3", "osqp==1.1.3", "numpy==2.4.6",
                        "nvidia-cuda-runtime-cu12==12.9.*"],
@@ -446,7 +449,8 @@ PACKAGES = {f.__name__: f for f in (numba, cuda_bindings, cuda_core, cupy,
                                     ctranslate2, rapids, spconv, halide, mlx,
                                     gpt4all, energies, tensorflow, dali, faiss,
                                     kedm, osqp, pyimagecuda, pyqrack, quadrants,
-                                    tvm, pmcx, pykeops, thinc, stumpy, slangpy,
+                                    tvm, pmcx, pykeops, thinc, stumpy,
+                                    cudnn_frontend, slangpy,
                                     snapml, nvcomp, numba_mlir)}
 
 
