@@ -45,7 +45,11 @@ void EmbeddedPtxFinder::See(std::uint64_t offset) {
   end_ = offset;
   while (end_ < all.size() && IsText(all[end_])) ++end_;
   const std::string_view text = all.substr(begin, end_ - begin);
+#ifndef CERBERUS_PLANTED_BUG  // what the fuzzers must find (docs/fuzzing.md)
   const bool is_string = end_ < all.size() && all[end_] == '\0';
+#else
+  const bool is_string = all[end_] == '\0';
+#endif
   if (!is_string || text.substr(0, kStartOfGcc.size()) != kStartOfGcc) {
     EndRun();
     return AddModules(text, begin, is_string);
