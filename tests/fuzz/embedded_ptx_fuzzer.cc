@@ -14,7 +14,6 @@
 #include <string_view>
 #include <vector>
 
-#include "images/fatbin.h"
 #include "images/ptx_text.h"
 #include "tests/fuzz/plan_check.h"
 #include "tests/unit/rewriter/elf_builder.h"
@@ -156,7 +155,6 @@ void CheckFinder(std::string_view all) {
     Require(text.linked_with == expected[i].linked_with, "linked otherwise");
     Require(text.Linked().size() == text.size() + text.linked_with.size(),
             "another length");
-    (void)images::KernelNames(text.Linked());
   }
 }
 

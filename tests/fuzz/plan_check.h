@@ -1,12 +1,16 @@
 // What must hold of any bytes that open as a program: its modules can be
-// listed, its conversion and its split can be planned or are refused, and what
-// a plan makes of the file is as planned.
+// listed, their PTX is chosen, unpacked and its kernels are named, and so HIP
+// code, or either is refused; its conversion and its split can be planned or
+// are refused, and what a plan makes of the file is as planned.
 #ifndef CERBERUS_TESTS_FUZZ_PLAN_CHECK_H_
 #define CERBERUS_TESTS_FUZZ_PLAN_CHECK_H_
 
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
+#include "images/cubin.h"
+#include "images/fatbin.h"
 #include "rewriter/rewriter.h"
 #include "tests/unit/rewriter/apply_plan.h"
 
@@ -31,10 +35,30 @@ inline void CheckPlan(const Binary& binary, const Result<Plan>& plan) {
   }
 }
 
+// What a conversion or a split compiles or packs, as far as that.
+inline void ReadCode(const Binary& binary) {
+  const auto modules = ExtractModules(binary);
+  for (const Module& module : modules ? *modules : std::vector<Module>()) {
+    (void)ChoosePtx(module.entries, 86);
+    (void)ChooseMemberPtx(binary, module, 86);
+    (void)images::BlockBounds(module.entries, 86);
+    for (const images::FatbinEntry& entry : module.entries) {
+      // Small inputs may declare large contents; the cap is tested elsewhere.
+      if (entry.unpacked_size <= (1 << 20)) (void)images::KernelNames(entry);
+    }
+  }
+  for (const EmbeddedPtx& text : binary.texts()) {
+    (void)images::KernelNames(text.Linked());
+  }
+  for (const LocatedHipImage& located : binary.hip().images) {
+    (void)UnpackHipImage(located.image, "fuzz", located.offset);
+  }
+}
+
 inline void CheckPlans(ByteSpan bytes, bool keep_fatbin) {
   const auto binary = Binary::FromBytes(bytes, "fuzz");
   if (!binary) return;
-  (void)ExtractModules(*binary);
+  ReadCode(*binary);
   if (!binary->hip().wrappers.empty()) {
     SplitOptions split;
     split.search_paths = {"a"};
