@@ -102,18 +102,18 @@ class Finder {
       wrapper.index = static_cast<std::uint32_t>(code_.wrappers.size());
       wrapper.vaddr = vaddrs[i];
       wrapper.data = pointers[i];
-      wrapper.offset = wrapper.data.offset - 8;
-      const auto word = file_.OffsetOf(vaddrs[i] + 16, 8);
-      if (!word) {
+      // Neighbouring addresses may lie anywhere in a file that lies.
+      const auto at = file_.OffsetOf(vaddrs[i], kHipWrapperSize);
+      if (!at || wrapper.data.offset != *at + 8) {
         return Err(
             Fail(fmt::format("wrapper {} runs past its segment", wrapper.index),
                  std::string(kWrapperSection)));
       }
-      wrapper.is_split =
-          LoadLe<std::uint32_t>(file_.bytes().data() + wrapper.offset) ==
-          kHipSplitMagic;
+      wrapper.offset = *at;
+      const std::uint8_t* bytes = file_.bytes().data() + *at;
+      wrapper.is_split = LoadLe<std::uint32_t>(bytes) == kHipSplitMagic;
       if (wrapper.is_split) {
-        wrapper.number = LoadLe<std::uint32_t>(file_.bytes().data() + *word);
+        wrapper.number = LoadLe<std::uint32_t>(bytes + 16);
       } else if (Status led = AddImage(wrapper); !led) {
         if (!certain) continue;
         return led;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "rewriter/extract.h"
 #include "tests/unit/rewriter/elf_builder.h"
 
@@ -289,6 +291,23 @@ TEST(Binary, TellsHowTheDriverIsReached) {
     EXPECT_EQ(binary->links_shared_cudart(), row.cudart);
     EXPECT_EQ(binary->links_cuda_driver(), row.driver);
   }
+}
+
+// The section says to be eight bytes in front of a segment: the wrapper's
+// pointer is in the file, and the wrapper would begin before the file does.
+TEST(Binary, HipWrapperInFrontOfItsSegment) {
+  ElfSpec spec;
+  spec.type = ET_EXEC;
+  spec.base = 0x400000;
+  spec.fatbins.clear();
+  spec.loose = {{".hipFatBinSegment", {{}}}};
+  TestElf elf = BuildElf(spec);
+  const TestElf::Place& place = elf.at[".hipFatBinSegment"];
+  std::fill_n(elf.data(".hipFatBinSegment"), place.size, std::uint8_t{0});
+  StoreLe<std::uint32_t>(elf.data(".hipFatBinSegment"), 0x48495046);
+  StoreLe<std::uint32_t>(elf.data(".hipFatBinSegment", 4), 1);
+  elf.section(".hipFatBinSegment")->sh_addr = spec.base - 8;
+  EXPECT_THAT(ErrorOf(elf.bytes), HasSubstr("wrapper 0 runs past its segment"));
 }
 
 TEST(Extract, ListsWrappersThenTheRest) {
