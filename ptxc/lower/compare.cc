@@ -54,7 +54,23 @@ llvm::Value* FunctionLowering::Compare(Type t) {
   if (!a->getType()->getScalarType()->isFloatingPointTy()) {
     return CompareInt(mods().cmp(), a, b, IsSigned(t));
   }
-  return CompareFp(mods().cmp(), FlushInput(a), FlushInput(b));
+  a = FlushInput(a);
+  b = FlushInput(b);
+  // LLVM 22 compares the bits of a float that was an integer with those of
+  // zero, whether the mode flushes subnormals or not.
+  const Cmp cmp = mods().cmp();
+  if (ftz() && flush_f32_ && a->getType()->isFloatTy() &&
+      (cmp == Cmp::kEq || cmp == Cmp::kNe || cmp == Cmp::kEqu ||
+       cmp == Cmp::kNeu)) {
+    const auto may_be_zero = [](Value* v) {
+      const auto* constant = llvm::dyn_cast<llvm::ConstantFP>(v);
+      return constant == nullptr || constant->isZero();
+    };
+    const bool zeros[] = {may_be_zero(a), may_be_zero(b)};
+    if (zeros[1] && !llvm::isa<llvm::Constant>(a)) a = Flush(a);
+    if (zeros[0] && !llvm::isa<llvm::Constant>(b)) b = Flush(b);
+  }
+  return CompareFp(cmp, a, b);
 }
 
 // set and setp: t = a cmp b, combined with predicate c where given; the

@@ -220,6 +220,28 @@ TEST(FloatModesExec, IdentitiesFlush) {
   ExpectEach(kLines, 0x807fffff, kOfMinus);
 }
 
+// A number that was read as an integer is compared as one that was not: LLVM
+// would compare its bits with those of zero.
+TEST(FloatModesExec, ComparisonsOfBitsFlush) {
+  constexpr const char* kLines[] = {
+      "{ .reg .b32 %b;\n  ld.volatile.global.u32 %b, [%l0];\n"
+      "  mov.b32 %f2, %b;\n  setp.eq.ftz.f32 %p, %f2, 0f00000000;\n"
+      "  selp.f32 %f1, 0f3F800000, 0f00000000, %p; }",
+      "{ .reg .b32 %b;\n  ld.volatile.global.u32 %b, [%l0];\n"
+      "  mov.b32 %f2, %b;\n  mov.f32 %f3, 0f80000000;\n"
+      "  setp.neu.ftz.f32 %p, %f3, %f2;\n"
+      "  selp.f32 %f1, 0f3F800000, 0f00000000, %p; }",
+      "{ .reg .b32 %b;\n  ld.volatile.global.u32 %b, [%l0];\n"
+      "  mov.b32 %f2, %b;\n  set.neu.ftz.f32.f32 %f1, %f2, 0f00000000; }",
+  };
+  constexpr std::uint32_t kSame[] = {0x3f800000, 0, 0};
+  constexpr std::uint32_t kOther[] = {0, 0x3f800000, 0x3f800000};
+  for (const std::uint32_t zero : {0u, 0x80000000u, 1u, 0x807fffffu})
+    ExpectEach(kLines, zero, kSame);
+  ExpectEach(kLines, 0x00800000, kOther);
+  ExpectEach(kLines, 0x7fc00000, kOther);
+}
+
 // A selection is no minimum: it keeps its operands' bits, and -0 is not less
 // than +0.
 TEST(FloatModesExec, SelectionsKeepBits) {
