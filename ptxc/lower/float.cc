@@ -511,7 +511,8 @@ void FunctionLowering::LowerTestp() {
     case Test::kInfinite: mask = llvm::fcInf; break;
     case Test::kNumber: mask = llvm::fcFinite | llvm::fcInf; break;
     case Test::kNotANumber: mask = llvm::fcNan; break;
-    case Test::kNormal: mask = llvm::fcNormal; break;
+    // PTX ISA, "testp": zeros are considered normal numbers.
+    case Test::kNormal: mask = llvm::fcNormal | llvm::fcZero; break;
     default: mask = llvm::fcSubnormal; break;
   }
   Write(op(0), b_.createIsFPClass(a, mask), Type::kPred);

@@ -341,11 +341,9 @@ Tests TestProperty(const Spelling& s) {
     if (what == "infinite") r = f.IsInf(a);
     if (what == "number") r = !f.IsNan(a);
     if (what == "notanumber") r = f.IsNan(a);
-    if (what == "normal") {
-      r = !f.IsNan(a) && !f.IsInf(a) && !f.IsSubnormal(a) && !f.IsZero(a);
-    }
-    // The manual counts zero as neither; subnormal says "not zero" nowhere,
-    // hardware and LLVM agree that zero is not subnormal.
+    // "As a special case, positive and negative zero are considered normal
+    // numbers."
+    if (what == "normal") r = !f.IsNan(a) && !f.IsInf(a) && !f.IsSubnormal(a);
     if (what == "subnormal") r = f.IsSubnormal(a);
     return Exact(r);
   })};
