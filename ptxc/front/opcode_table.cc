@@ -384,10 +384,12 @@ class Matcher {
 
   bool InOrder() { return InOrder(0, 0); }
 
-  // Modifiers in any order, types in order.
+  // Modifiers in any order, types in order, and so those of one kind: of two
+  // state spaces the first is where a copy goes.
   bool AnyOrder() {
     std::array<bool, 64> used{};
     std::size_t type_item = 0;
+    std::array<std::size_t, kNumModGroups> group_item{};
     for (std::size_t s = 0; s < suffixes_.count; ++s) {
       chosen_[s] = nullptr;
       for (std::size_t i = 0; i < row_.items.size(); ++i) {
@@ -395,10 +397,12 @@ class Matcher {
         const SyntaxItem::Choice* choice =
             FindChoice(row_.items[i], suffixes_.text[s]);
         if (choice == nullptr) continue;
-        if (choice->is_type) {
-          if (i < type_item) continue;
-          type_item = i + 1;
-        }
+        std::size_t& first =
+            choice->is_type
+                ? type_item
+                : group_item[static_cast<std::size_t>(choice->group)];
+        if (i < first) continue;
+        first = i + 1;
         used[i] = true;
         chosen_[s] = choice;
         break;

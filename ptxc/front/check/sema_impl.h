@@ -59,6 +59,8 @@ class Checker {
                const OpcodeRow& row) const;
   void CheckConstants(const Instruction& inst);
   void CheckMovedVectors(const Modifiers& mods);
+  void CheckLanes(char unit, unsigned lanes);
+  void CheckFraction(const Operand& o);
   void Gate(const OpcodeRow& row);
 
   // ---- Operands ----
@@ -67,6 +69,7 @@ class Checker {
   Type TypeOf(const OperandSpec& spec) const;
   Width WidthOf(const OperandSpec& spec) const;
   void CheckOperand(const OperandSpec& spec, const Operand& o);
+  void CheckReference(const Operand& o, bool second);
   void CheckTexture(const Operand& o);
   void CheckNames(const Operand& composite);
   void Mismatch(const OperandSpec& spec, const Operand& o, Type has, Type want);

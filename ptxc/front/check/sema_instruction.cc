@@ -1,5 +1,6 @@
 // What instructions ask for beside their operands' types; calls.
 #include <algorithm>
+#include <bit>
 
 #include "ptxc/front/check/sema_impl.h"
 #include "ptxc/front/printer.h"
@@ -75,6 +76,18 @@ bool Checker::Matches(const OperandSpec& spec, const Operand& o, int at,
 
 // Vectors are moved whole, into one of as many elements.
 void Checker::CheckMovedVectors(const Modifiers& mods) {
+  // PTX ISA, "mov": only bits are packed and taken apart.
+  for (int i = 0; i < 2 && mods.vector_width() == 1; ++i) {
+    const Operand& o = OperandAt(i);
+    if (o.kind != OperandKind::kVector) continue;
+    if (KindOf(inst_->form->type()) != TypeKind::kBit) {
+      Error(o.offset, "vector " + Text(o) + " in " + Mnemonic() +
+                          ", expected a type of bits such as .b32");
+    } else if (o.count > 4) {
+      Error(o.offset, "vector " + Text(o) + " in " + Mnemonic() +
+                          " has more than 4 elements");
+    }
+  }
   const Operand& source = OperandAt(1);
   const auto width = static_cast<std::uint32_t>(mods.vector_width());
   for (int i = 0; i < 2 && width > 1; ++i) {
@@ -103,6 +116,55 @@ void Checker::CheckMovedVectors(const Modifiers& mods) {
   }
 }
 
+// The selectors of SIMD video instructions: of a and b one source for each of
+// their lanes, of the result those that are written, the most significant
+// first and none twice.
+void Checker::CheckLanes(char unit, unsigned lanes) {
+  for (int i = 0; i < 3; ++i) {
+    const Operand& o = OperandAt(i);
+    if (o.part == Component::kWhole) continue;
+    // One digit of the result's is a part, which the others do not have.
+    const Component first = lanes == 2 ? Component::kH0 : Component::kB0;
+    const int at = static_cast<int>(o.part) - static_cast<int>(first);
+    bool fits = i == 0 && at >= 0 && at < static_cast<int>(lanes);
+    if (o.part == Component::kSelector && (o.value < 0) == (unit == 'h')) {
+      auto digits =
+          static_cast<std::uint64_t>(o.value < 0 ? -o.value : o.value);
+      std::uint64_t above = lanes;
+      std::uint64_t count = 0;
+      fits = true;
+      std::uint64_t reversed = 1;
+      for (; digits > 1; digits /= 8, ++count)
+        reversed = reversed * 8 + digits % 8;
+      for (; reversed > 1; reversed /= 8) {
+        fits = fits && reversed % 8 < (i == 0 ? above : 2u * lanes);
+        above = reversed % 8;
+      }
+      fits = fits && (i == 0 ? count <= lanes : count == lanes);
+    }
+    if (!fits) {
+      Error(o.offset,
+            Text(o) + " in " + Mnemonic() + ", expected " +
+                (i == 0 ? "lanes such as ." : "a selector such as .") + unit +
+                (lanes == 2 ? "10" : "3210"));
+    }
+  }
+}
+
+// Of how many accesses a policy is for.
+void Checker::CheckFraction(const Operand& o) {
+  double value = 1;
+  if (o.kind == OperandKind::kFloat32) {
+    value = std::bit_cast<float>(static_cast<std::uint32_t>(o.bits));
+  } else if (o.kind == OperandKind::kFloat64) {
+    value = std::bit_cast<double>(o.bits);
+  }
+  if (!(value > 0 && value <= 1)) {
+    Error(o.offset, Text(o) + " in " + Mnemonic() +
+                        ", expected a fraction above 0 and up to 1");
+  }
+}
+
 // What the manual says of single instructions beside their operands' types.
 void Checker::CheckConstants(const Instruction& inst) {
   const Modifiers& mods = inst.form->mods;
@@ -128,6 +190,35 @@ void Checker::CheckConstants(const Instruction& inst) {
       break;
     }
     case Opcode::kMov: CheckMovedVectors(mods); break;
+    case Opcode::kVadd:
+    case Opcode::kVsub:
+    case Opcode::kVabsdiff:
+    case Opcode::kVmin:
+    case Opcode::kVmax:
+    case Opcode::kVshl:
+    case Opcode::kVshr:
+    case Opcode::kVset:
+      // Either a part of the result is replaced, or all of it is added to.
+      if (OperandAt(0).part != Component::kWhole && mods.op() != Op::kNone) {
+        Error(OperandAt(0).offset,
+              Text(OperandAt(0)) + " in " + Mnemonic() +
+                  ", whose second operation takes the whole register");
+      }
+      break;
+    case Opcode::kVadd2:
+    case Opcode::kVsub2:
+    case Opcode::kVavrg2:
+    case Opcode::kVabsdiff2:
+    case Opcode::kVmin2:
+    case Opcode::kVmax2:
+    case Opcode::kVset2: CheckLanes('h', 2); break;
+    case Opcode::kVadd4:
+    case Opcode::kVsub4:
+    case Opcode::kVavrg4:
+    case Opcode::kVabsdiff4:
+    case Opcode::kVmin4:
+    case Opcode::kVmax4:
+    case Opcode::kVset4: CheckLanes('b', 4); break;
     case Opcode::kCpAsync:
       if (inst.num_operands < 3) break;
       if (mods.cache() == Cache::kCg) {
@@ -153,7 +244,45 @@ void Checker::CheckConstants(const Instruction& inst) {
             0, [](std::uint64_t v) { return v < 16; }, "an event from 0 to 15");
       }
       break;
+    case Opcode::kCpAsyncBulk:
+    case Opcode::kCpReduceAsyncBulk:
+      constant(
+          2, [](std::uint64_t v) { return v % 16 == 0; },
+          "a multiple of 16 bytes");
+      break;
+    case Opcode::kCpAsyncBulkPrefetch:
+      constant(
+          1, [](std::uint64_t v) { return v % 16 == 0; },
+          "a multiple of 16 bytes");
+      break;
+    case Opcode::kTensormapCpFenceproxy:
+      constant(2, [](std::uint64_t v) { return v == 128; }, "128 bytes");
+      break;
+    case Opcode::kSetmaxnreg:
+      constant(
+          0, [](std::uint64_t v) { return v >= 24 && v <= 256 && v % 8 == 0; },
+          "a multiple of 8 from 24 to 256");
+      break;
+    case Opcode::kCreatepolicy: CheckFraction(OperandAt(1)); break;
+    case Opcode::kElect: {
+      const Operand& pair = OperandAt(0);
+      if (pair.kind == OperandKind::kPair &&
+          function_->operands[pair.index + 1].kind == OperandKind::kSink) {
+        Error(pair.offset, Text(pair) + " in " + Mnemonic() +
+                               ", expected a predicate behind '|'");
+      }
+      break;
+    }
+    case Opcode::kIsspacep:
+      if (OperandAt(1).kind != OperandKind::kRegister) {
+        Error(OperandAt(1).offset, Text(OperandAt(1)) + " in " + Mnemonic() +
+                                       ", expected a register");
+      }
+      break;
     case Opcode::kStBulk:
+      constant(
+          1, [](std::uint64_t v) { return v % 8 == 0; },
+          "a multiple of 8 bytes");
       constant(
           2, [](std::uint64_t v) { return v == 0; },
           "0, which is all that it can store");

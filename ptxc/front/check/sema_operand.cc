@@ -153,9 +153,40 @@ void Checker::CheckOperand(const OperandSpec& spec, const Operand& o) {
   }
 }
 
+// What a texture instruction is given by name: a texture, a surface or, behind
+// a texture and to a query, a sampler.
+void Checker::CheckReference(const Operand& o, bool second) {
+  if (o.kind != OperandKind::kVariable && o.base != OperandKind::kVariable)
+    return;
+  const Type has = module_.variables[o.index].type;
+  if (KindOf(has) != TypeKind::kOpaque) return;
+  Type want = Type::kNone;
+  switch (inst_->form->opcode()) {
+    case Opcode::kTex:
+    case Opcode::kTld4:
+      want = second ? Type::kSamplerRef : Type::kTexRef;
+      break;
+    case Opcode::kTxq:
+      if (has == Type::kSamplerRef) return;
+      want = Type::kTexRef;
+      break;
+    case Opcode::kSuld:
+    case Opcode::kSust:
+    case Opcode::kSured:
+    case Opcode::kSuq: want = Type::kSurfRef; break;
+    default: return;
+  }
+  if (has == want) return;
+  Error(o.offset, Text(o) + " in " + Mnemonic() + " is a ." +
+                      std::string(TypeName(has)) + ", expected a ." +
+                      std::string(TypeName(want)));
+}
+
 // [handle, {coordinates}] or [handle, sampler, {coordinates}].
 void Checker::CheckTexture(const Operand& o) {
   CheckNames(o);
+  for (std::uint32_t i = 0; i < o.count && i < 2; ++i)
+    CheckReference(function_->operands[o.index + i], i != 0);
   const Operand& handle = function_->operands[o.index];
   if (o.count == 0 || handle.kind != OperandKind::kRegister) return;
   const Type type = function_->registers[handle.index].type;
@@ -193,7 +224,14 @@ void Checker::CheckConstant(const OperandSpec& spec, const Operand& o,
                            kind == TypeKind::kPackedFloat;
   const bool wants_int = kind == TypeKind::kUnsigned ||
                          kind == TypeKind::kSigned || kind == TypeKind::kPred;
-  if ((is_float && wants_int) ||
+  // Floats have 32 or 64 bits: bits of another size are not what is meant, and
+  // there are none of 16.
+  const int bits = o.kind == OperandKind::kFloat64 ? 64 : 32;
+  const bool wants_other =
+      kind == TypeKind::kBit
+          ? BitsOf(type) != bits
+          : wants_float && (BitsOf(type) < 32 || kind != TypeKind::kFloat);
+  if ((is_float && (wants_int || wants_other)) ||
       (!is_float && kind == TypeKind::kFloat && wants_float))
     Error(o.offset,
           "operand '" + std::string(spec.name) + "' of " + Mnemonic() +
@@ -204,6 +242,14 @@ void Checker::CheckConstant(const OperandSpec& spec, const Operand& o,
 void Checker::CheckRegister(const OperandSpec& spec, const Operand& o,
                             Type type, int width) {
   const Register& reg = function_->registers[o.index];
+  const int element =
+      static_cast<int>(o.part) - static_cast<int>(Component::kX);
+  if (o.part >= Component::kX && o.part <= Component::kW && reg.vector > 1 &&
+      element >= reg.vector) {
+    Error(o.offset, Text(o) + " in " + Mnemonic() + ", of a register with " +
+                        std::to_string(reg.vector) + " elements");
+    return;
+  }
   // mov packs a vector register like a vector in { }.
   if (reg.vector > 1 && o.part == Component::kWhole &&
       (spec.classes & kOpVector) != 0 &&
@@ -320,7 +366,7 @@ void Checker::CheckSymbol(const Operand& o) {
   if (form.mods.to() == To::kOn)
     return Error(o.offset,
                  Text(o) + " in " + Mnemonic() + ", expected a register");
-  const VarSpace want = VarSpaceOf(inst_->form->mods.space());
+  const VarSpace want = VarSpaceOf(form.mods.space());
   const VarSpace has = module_.variables[o.index].space;
   if (want != VarSpace::kReg && want != has)
     Error(o.offset, Text(o) + " is in " + std::string(VarSpaceName(has)) +
@@ -399,6 +445,7 @@ void Checker::CheckAddress(const Operand& o) {
                                " is a constant, which only .local memory "
                                "is accessed by");
   if (o.base != OperandKind::kVariable) return;
+  CheckReference(o, false);
   if (inst_->form->opcode() == Opcode::kSt &&
       std::count(function_->params.begin(), function_->params.end(), o.index) !=
           0) {

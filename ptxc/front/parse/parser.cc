@@ -417,7 +417,7 @@ void Parser::AddressSize() {
   module_.has_address_size = true;
 }
 
-// .file N "name" {, timestamp, size}
+// .file N "name" {, timestamp {, size}}
 void Parser::FileDirective() {
   Advance();
   SourceFile file;
@@ -435,9 +435,9 @@ void Parser::FileDirective() {
   Advance();
   if (Accept(',')) {
     file.has_stamp = true;
-    if (!UnsignedNumber(&file.timestamp) || !Expect(',', ".file") ||
-        !UnsignedNumber(&file.size))
-      return;
+    if (!UnsignedNumber(&file.timestamp)) return;
+    // ptxas reads a time without a size, too.
+    if (Accept(',') && !UnsignedNumber(&file.size)) return;
   }
   module_.order.push_back(
       {TopLevelKind::kFile, static_cast<std::uint32_t>(module_.files.size())});

@@ -49,7 +49,9 @@ std::string Constant(Opcode opcode) {
     case Opcode::kCpAsync: return "16";
     case Opcode::kApplypriority:
     case Opcode::kDiscard:
-    case Opcode::kFence: return "128";
+    case Opcode::kFence:
+    case Opcode::kTensormapCpFenceproxy: return "128";
+    case Opcode::kSetmaxnreg: return "32";
     case Opcode::kStBulk: return "0";
     default: return "8";
   }

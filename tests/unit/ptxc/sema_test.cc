@@ -71,6 +71,17 @@ INSTANTIATE_TEST_SUITE_P(
         "ld.global.f32 %rd2, [%rd1];", "st.global.u8 [%rd1], %r1;",
         "cvt.u8.u32 %r1, %r2;", "cvt.f32.f16 %f1, %r1;",
         "ld.global.v2.u8 {%r1, _}, [%rd1];",
+        "ld.shared.v8.u16 {%rs1, %rs2, %rs3, %rs4, %rs1, %rs2, %rs3, _}, "
+        "[tile];",
+        "st.volatile.v8.b8 [%rd1], {%rs1, %rs2, %rs3, %rs4, %rs1, %rs2, %rs3, "
+        "%rs4};",
+        "ld.acquire.gpu.L1::evict_last.L2::evict_first.L2::64B.v4.u64 {%rd1, "
+        "%rd2, %rd3, %rd4}, [%rd1];",
+        "st.async.cluster.shared::cluster.mbarrier::complete_tx::bytes.b32 "
+        "[%r1], "
+        "%r2, [%r3];",
+        "vadd2.u32.u32.u32 %r1.h1, %r2.h32, %r3, %r4;",
+        "vadd4.u32.u32.u32 %r1.b20, %r2.b7654, %r3.b0123, %r4;",
         // Constants are cut to size.
         "add.s16 %rs1, %rs2, 70000;", "add.s32 %r1, %r2, 5000000000;",
         "mov.u16 %rs1, -1;", "and.pred %p1, %p2, 1;",
@@ -137,6 +148,53 @@ INSTANTIATE_TEST_SUITE_P(
                   "operand 'b' of 'add.f32' is the integer '1', expected a "
                   "constant of type .f32"},
         ErrorCase{"add.s32 %r1, %r2, 1.0;", "is the float"},
+        // Bits are as many as the float's, and none are as few as a half's.
+        ErrorCase{"and.b32 %r1, %r2, 1.0;",
+                  "is the float '0d3FF0000000000000', expected"},
+        ErrorCase{"mov.b64 %rd1, 0f3F800000;", "is the float"},
+        ErrorCase{"st.global.b16 [%rd1], 1.0;", "is the float"},
+        ErrorCase{"add.f16 %rs1, %rs2, 1.0;", "is the float"},
+        ErrorCase{"mov.u32 %r1, {%rs1, %rs2};", "expected a type of bits"},
+        ErrorCase{"mov.f64 %rd1, {%r1, %r2};", "expected a type of bits"},
+        ErrorCase{"{ .reg .v2 .f32 v; mov.f32 %f1, v.z; }",
+                  "'v.z' in 'mov.f32', of a register with 2 elements"},
+        // Numbers that the manual bounds.
+        ErrorCase{"createpolicy.fractional.L2::evict_last.b64 %rd1, 2.0;",
+                  "expected a fraction above 0 and up to 1"},
+        ErrorCase{"createpolicy.fractional.L2::evict_last.b64 %rd1, 0.0;",
+                  "expected a fraction above 0 and up to 1"},
+        ErrorCase{"setmaxnreg.inc.sync.aligned.u32 264;",
+                  "expected a multiple of 8 from 24 to 256"},
+        ErrorCase{"st.bulk.weak.shared::cta [%rd1], 12, 0;",
+                  "expected a multiple of 8 bytes"},
+        ErrorCase{"cp.async.bulk.global.shared::cta.bulk_group [%rd1], [tile], "
+                  "15;",
+                  "expected a multiple of 16 bytes"},
+        ErrorCase{"elect.sync %r1|_, -1;", "expected a predicate behind '|'"},
+        ErrorCase{"isspacep.global %p1, tile;", "expected a register"},
+        // Of two state spaces the first is where a copy goes.
+        ErrorCase{"cp.async.bulk.shared::cta.global.bulk_group [tile], [%rd1], "
+                  "16;",
+                  "is not a form of 'cp.async.bulk'"},
+        // Video: what is selected.
+        ErrorCase{"vadd.u32.u32.u32.add %r1.b0, %r2, %r3, %r4;",
+                  "whose second operation takes the whole register"},
+        ErrorCase{"vadd2.u32.u32.u32 %r1, %r2.h0, %r3, %r4;",
+                  "expected a selector such as .h10"},
+        ErrorCase{"vadd4.u32.u32.u32 %r1, %r2.b8210, %r3, %r4;",
+                  "a component such as"},
+        ErrorCase{"vadd4.u32.u32.u32 %r1, %r2.h10, %r3, %r4;",
+                  "expected a selector such as .b3210"},
+        ErrorCase{"vadd2.u32.u32.u32 %r1, %r2, %r3.h54, %r4;",
+                  "expected a selector such as .h10"},
+        ErrorCase{"vadd4.u32.u32.u32 %r1.b33, %r2, %r3, %r4;",
+                  "expected lanes such as .b3210"},
+        // Widths: eight are of 8 and 16 bits, or of 32 in global memory.
+        ErrorCase{"ld.global.L2::evict_last.v8.u8 {%rs1, %rs2, %rs3, %rs4, "
+                  "%rs1, %rs2, %rs3, %rs4}, [%rd1];",
+                  "is not a form of 'ld'"},
+        ErrorCase{"wmma.load.a.sync.aligned.col.m8n8k32.s4 {%r1}, [%rd1];",
+                  "is not a form of 'wmma.load'"},
         ErrorCase{"mov.u32 %r1, %f1;", "of type .f32, expected .u32"},
         ErrorCase{"mov.u32 %r1, 0f3F800000;", "is the float"},
         ErrorCase{"shl.b64 %rd1, %rd2, %rd3;",
