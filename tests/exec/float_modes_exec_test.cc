@@ -224,15 +224,15 @@ TEST(FloatModesExec, IdentitiesFlush) {
 // would compare its bits with those of zero.
 TEST(FloatModesExec, ComparisonsOfBitsFlush) {
   constexpr const char* kLines[] = {
-      "{ .reg .b32 %b;\n  ld.volatile.global.u32 %b, [%l0];\n"
-      "  mov.b32 %f2, %b;\n  setp.eq.ftz.f32 %p, %f2, 0f00000000;\n"
-      "  selp.f32 %f1, 0f3F800000, 0f00000000, %p; }",
-      "{ .reg .b32 %b;\n  ld.volatile.global.u32 %b, [%l0];\n"
-      "  mov.b32 %f2, %b;\n  mov.f32 %f3, 0f80000000;\n"
-      "  setp.neu.ftz.f32 %p, %f3, %f2;\n"
-      "  selp.f32 %f1, 0f3F800000, 0f00000000, %p; }",
-      "{ .reg .b32 %b;\n  ld.volatile.global.u32 %b, [%l0];\n"
-      "  mov.b32 %f2, %b;\n  set.neu.ftz.f32.f32 %f1, %f2, 0f00000000; }",
+      ("{ .reg .b32 %b;\n  ld.volatile.global.u32 %b, [%l0];\n"
+       "  mov.b32 %f2, %b;\n  setp.eq.ftz.f32 %p, %f2, 0f00000000;\n"
+       "  selp.f32 %f1, 0f3F800000, 0f00000000, %p; }"),
+      ("{ .reg .b32 %b;\n  ld.volatile.global.u32 %b, [%l0];\n"
+       "  mov.b32 %f2, %b;\n  mov.f32 %f3, 0f80000000;\n"
+       "  setp.neu.ftz.f32 %p, %f3, %f2;\n"
+       "  selp.f32 %f1, 0f3F800000, 0f00000000, %p; }"),
+      ("{ .reg .b32 %b;\n  ld.volatile.global.u32 %b, [%l0];\n"
+       "  mov.b32 %f2, %b;\n  set.neu.ftz.f32.f32 %f1, %f2, 0f00000000; }"),
   };
   constexpr std::uint32_t kSame[] = {0x3f800000, 0, 0};
   constexpr std::uint32_t kOther[] = {0, 0x3f800000, 0x3f800000};
