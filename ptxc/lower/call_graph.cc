@@ -350,6 +350,12 @@ bool MeetsLanes(const InstForm& form, int sm) {
   }
 }
 
+bool ReducesInBlock(const Instruction& inst) {
+  const Opcode opcode = inst.form->opcode();
+  return (opcode == Opcode::kBar || opcode == Opcode::kBarrier) &&
+         inst.form->mods.bar() == Bar::kRed;
+}
+
 }  // namespace
 
 void CallGraph::AnalyzeCalls() {
@@ -362,7 +368,8 @@ void CallGraph::AnalyzeCalls() {
       if (!inst.form) continue;
       const bool is_call = inst.form->opcode() == Opcode::kCall;
       if (inst.form->opcode() == Opcode::kExit) state.may_exit = true;
-      state.cleared.Add({CountsThreads(function, inst),
+      const bool counts = CountsThreads(function, inst);
+      state.cleared.Add({counts, !counts && ReducesInBlock(inst),
                          inst.form->opcode() == Opcode::kTcgen05Alloc});
       state.meets_lanes |= MeetsLanes(*inst.form, modules_[self.module]->sm);
       for (unsigned i = 0; i < inst.num_operands; ++i) {

@@ -38,13 +38,15 @@ struct Symbol {
 // kernel starts.
 struct ClearedShared {
   bool named_barriers = false;  // barriers of part of the block
+  bool warp_counts = false;     // what its warps bring to counts and votes
   bool tensor_columns = false;  // which of tensor memory are taken
 
-  bool any() const { return named_barriers || tensor_columns; }
+  bool any() const { return named_barriers || warp_counts || tensor_columns; }
   // Whether `other` added something.
   bool Add(const ClearedShared& other) {
     const ClearedShared before = *this;
     named_barriers |= other.named_barriers;
+    warp_counts |= other.warp_counts;
     tensor_columns |= other.tensor_columns;
     return *this != before;
   }

@@ -494,6 +494,8 @@ class FunctionLowering {
   Value* Permute(Value* lane, Value* bits);
   void Barrier();
   bool IsAligned() const;
+  static constexpr unsigned kMostWarps = 32;
+  llvm::GlobalVariable* WarpCounts();
   Value* BlockCount(Value* predicate);
   static constexpr unsigned kReservedShared = 1024;  // bytes
   Value* ReservedShared(unsigned offset);

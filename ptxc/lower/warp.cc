@@ -280,21 +280,27 @@ llvm::GlobalVariable* FunctionLowering::OwnShared(llvm::StringRef name,
   return variable;
 }
 
+llvm::GlobalVariable* FunctionLowering::WarpCounts() {
+  return OwnShared("__cerberus_warp_counts", kMostWarps);
+}
+
 // The number of the block's threads with the predicate: each warp writes its
 // count, and after a barrier every warp adds them all up. The second barrier
-// keeps the next use from overwriting counts not yet read.
+// keeps the next use from overwriting counts not yet read. In between all are
+// zero: a warp that has ended counts for nothing.
 llvm::Value* FunctionLowering::BlockCount(Value* predicate) {
-  llvm::GlobalVariable* counts = OwnShared("__cerberus_warp_counts", 32);
   Value* warp = b_.CreateLShr(Wave("thread"), 5);
+  Value* own = b_.CreateGEP(b_.getInt32Ty(), WarpCounts(), warp);
   const auto count_in = [this](llvm::ArrayRef<Value*> with) {
     return Unary(llvm::Intrinsic::ctpop, Ballot(with[1]));
   };
-  Value* count = WithAllLanes(b_.getInt32Ty(), {I32(~0u), predicate}, count_in);
-  b_.CreateStore(count, b_.CreateGEP(b_.getInt32Ty(), counts, warp));
+  b_.CreateStore(WithAllLanes(b_.getInt32Ty(), {I32(~0u), predicate}, count_in),
+                 own);
   Barrier();
   Value* warps = b_.CreateLShr(b_.CreateAdd(BlockThreads(), I32(31)), 5);
-  Value* sum = Dev("sum_words", b_.getInt32Ty(), {counts, warps});
+  Value* sum = Dev("sum_words", b_.getInt32Ty(), {WarpCounts(), warps});
   Barrier();
+  b_.CreateStore(I32(0), own);
   return sum;
 }
 
@@ -313,9 +319,9 @@ llvm::Value* FunctionLowering::NamedBarriers() {
   return OwnShared("__cerberus_barriers", 64);
 }
 
-// LDS holds anything when a kernel starts; the counters of named barriers, and
-// which columns of tensor memory are taken, must be zero before the first warp
-// asks for one.
+// LDS holds anything when a kernel starts; the counters of named barriers, the
+// counts of warps, and which columns of tensor memory are taken, must be zero
+// before the first warp asks for one.
 void FunctionLowering::ClearOwnShared() {
   const ClearedShared& own = module_.state(id_).cleared;
   if (!own.any()) return;
@@ -325,6 +331,10 @@ void FunctionLowering::ClearOwnShared() {
   b_.SetInsertPoint(clear);
   if (own.named_barriers) {
     b_.CreateMemSet(NamedBarriers(), b_.getInt8(0), 256, llvm::MaybeAlign(16));
+  }
+  if (own.warp_counts) {
+    b_.CreateMemSet(WarpCounts(), b_.getInt8(0), 4 * kMostWarps,
+                    llvm::MaybeAlign(16));
   }
   if (own.tensor_columns) {
     b_.CreateAlignedStore(I32(0), TensorColumns(), llvm::Align(4));

@@ -134,6 +134,24 @@ const std::vector<Case>& Cases() {
        "  st.shared.u32 [%s], 7;\n  bar.sync 0;\n  and.b32 %r5, %warp, 1;\n"
        "  setp.eq.u32 %p0, %r5, 0;\n  @%p0 exit;\n" +
            Reverse("  bar.sync 0;\n")},
+      {"votes_after_warps_exit",
+       2,
+       {64, 96, 160, 1024},
+       [](std::uint32_t t, std::uint32_t n) {
+         if (t % 96 < 40) return kNothing;
+         std::uint32_t left = 0;
+         for (std::uint32_t i = 0; i < n; ++i) left += i % 96 < 40 ? 0 : 1;
+         return n << 16 | left << 4 | 2;
+       },
+       // Who has exited does not vote, neither anew nor as before.
+       "  setp.eq.u32 %p1, %t, %t;\n  bar.red.popc.u32 %r1, 0, %p1;\n"
+       "  rem.u32 %r5, %t, 96;\n  setp.lt.u32 %p0, %r5, 40;\n  @%p0 exit;\n"
+       "  bar.red.popc.u32 %r2, 0, %p1;\n  bar.red.and.pred %p2, 0, %p1;\n"
+       "  bar.red.or.pred %p3, 0, !%p1;\n  selp.u32 %r3, 2, 0, %p2;\n"
+       "  selp.u32 %r4, 1, 0, %p3;\n  or.b32 %r3, %r3, %r4;\n"
+       "  shl.b32 %r1, %r1, 16;\n  shl.b32 %r2, %r2, 4;\n"
+       "  or.b32 %r3, %r3, %r2;\n  or.b32 %r3, %r3, %r1;\n"
+       "  st.global.u32 [%l0], %r3;\n"},
       {"barrier_in_loop",
        2,
        {64, 96, 1024},
