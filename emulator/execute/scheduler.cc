@@ -335,11 +335,12 @@ std::unique_ptr<Group> MakeGroup(Launch& launch, u64 linear) {
   const u32 full = c.block[0] * c.block[1] * c.block[2];
   group->registers =
       launch.TakeRegisters(words * ((full + lanes - 1) / lanes) + 16);
-  // Hardware gives LDS in blocks of that size.
+  // Hardware gives LDS in blocks of that size. The least is a word: atomic
+  // accesses to less are accesses to it.
   constexpr u32 kLdsBlock = 512;
-  const u32 lds = launch.kernel.lds_size;
   group->lds.resize(
-      launch.device->options().whole_blocks ? AlignUp(lds, kLdsBlock) : lds);
+      AlignUp(launch.kernel.lds_size,
+              launch.device->options().whole_blocks ? kLdsBlock : 4));
   group->scratch.resize(static_cast<std::size_t>(waves) * lanes *
                         launch.kernel.scratch_size);
   const DeviceOptions& options = launch.device->options();

@@ -53,6 +53,29 @@ TEST_F(Access, StraddlingTheEnd) {
                     HasSubstr("8 bytes into a 12-byte")));
 }
 
+// Atomic operations on halves are made of those on words.
+TEST_F(Access, WordsThatHoldTheLastByte) {
+  const auto open = [&](const std::string& access) {
+    Open("gfx1100", Prologue() + "v_mov_b32 v2, 0\n" + access + kEnd);
+    Resize(6);
+    return Report(2);  // of the second lane two bytes of four
+  };
+  EXPECT_EQ(open("global_load_b32 v4, v1, s[0:1]"), "");
+  EXPECT_EQ(open("global_atomic_cmpswap_b32 v4, v1, v[2:3], s[0:1] glc"), "");
+  EXPECT_THAT(open("global_store_b32 v1, v2, s[0:1]"),
+              HasSubstr("store of 4 bytes outside"));
+  EXPECT_THAT(open("global_load_b32 v4, v1, s[0:1] offset:-1"),
+              HasSubstr("load of 4 bytes outside"));
+  EXPECT_THAT(open("global_load_b32 v4, v1, s[0:1] offset:4"),
+              HasSubstr("load of 4 bytes outside"));
+  KernelParts parts;
+  parts.target = "gfx1100";
+  parts.lds_size = 6;
+  Open(parts, Prologue() + "ds_load_b32 v2, v1" + kEnd);
+  EXPECT_EQ(Report(2), "");
+  EXPECT_THAT(Report(3), HasSubstr("LDS offset 0x8, beyond"));
+}
+
 // As AMD's own libraries need it.
 TEST_F(Access, MemoryThatEndsWhereAGpusDoes) {
   DeviceOptions options;
