@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 
+from package_blender import blender
 from package_catboost import catboost
 from package_ctranslate2 import ctranslate2
 from package_cudnn_frontend import cudnn_frontend
@@ -64,7 +65,8 @@ WHEELS = ["numpy==2.4.6", "numba-cuda==0.30.4", "cuda-bindings==13.5.0",
           "nvidia-cublas-cu12==12.9.*", "nvidia-cuda-runtime-cu12==12.9.*",
           "catboost==1.2.10"]
 # Packages in an environment of their own.
-OWN_WHEELS = {"jax": ["jax[cuda13]==0.10.2"],
+OWN_WHEELS = {"blender": ["bpy==5.0.1"],
+              "jax": ["jax[cuda13]==0.10.2"],
               "triton": ["triton==3.9.0", "numpy==2.4.6"],
               "triton_hopper": ["triton==3.9.0", "numpy==2.4.6"],
               "triton_blackwell": ["triton==3.9.0", "numpy==2.4.6"],
@@ -132,6 +134,8 @@ OWN_WHEELS = {"jax": ["jax[cuda13]==0.10.2"],
                          "numpy==1.26.4"]}
 # The PTX within cuStateVec is for this compute capability or newer.
 ENVIRONMENT = {"custatevec": {"CERBERUS_CC": "10.0"},
+               # One that Blender has no machine code for, but PTX.
+               "blender": {"CERBERUS_CC": "9.0"},
                "triton_hopper": {"CERBERUS_CC": "9.0"},
                "triton_blackwell": {"CERBERUS_CC": "10.0",
                                     "CERBERUS_SHARED_OVERFLOW": "global"}}
@@ -451,7 +455,7 @@ PACKAGES = {f.__name__: f for f in (numba, cuda_bindings, cuda_core, cupy,
                                     kedm, osqp, pyimagecuda, pyqrack, quadrants,
                                     tvm, pmcx, pykeops, thinc, stumpy,
                                     cudnn_frontend, slangpy,
-                                    snapml, nvcomp, numba_mlir)}
+                                    snapml, nvcomp, numba_mlir, blender)}
 
 
 def install(folder, wheels):
