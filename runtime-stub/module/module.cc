@@ -312,12 +312,14 @@ CUresult Module::SetManagedLocked(Context* context, hipModule_t loaded,
         const RelaxedCapture relaxed;
         error = hip.hipMallocManaged(&variable.memory, variable.bytes, kForAll);
       }
-      if (error == hipSuccess) {
-        known = managed_.emplace(name, variable).first;
-        error = CopyNow(variable.memory, copy, variable.bytes,
-                        hipMemcpyDeviceToHost);
-      }
       if (error != hipSuccess) return NoteResult(context, error);
+      error =
+          CopyNow(variable.memory, copy, variable.bytes, hipMemcpyDeviceToHost);
+      if (error != hipSuccess) {
+        hip.hipFree(variable.memory);
+        return NoteResult(context, error);
+      }
+      known = managed_.emplace(name, variable).first;
     }
     result = FromHip(Upload(slot, &known->second.memory, sizeof(void*)));
     if (result != CUDA_SUCCESS) return result;
