@@ -96,6 +96,14 @@ constexpr llvm::StringLiteral kUniformStays =
 constexpr llvm::StringLiteral kUniformAroundOthers =
     "structurizecfg-relaxed-uniform-regions";
 
+// A pair of SGPRs is set aside for branches of more than 128 KiB where a
+// function may be so long, by so many times what it is before registers are
+// allocated; spills come later. Where none was set aside and none is free, LLVM
+// frees one by way of a VGPR, and does not wait for what that is loaded back
+// with (BranchRelaxation, LLVM 22).
+constexpr llvm::StringLiteral kLongBranches = "amdgpu-long-branch-factor";
+constexpr double kGrowth = 2;
+
 bool HasWholeWaveValues(const llvm::Module& module) {
   for (const llvm::Function& function : module) {
     if (function.getIntrinsicID() == llvm::Intrinsic::amdgcn_strict_wwm) {
@@ -144,6 +152,7 @@ void RegisterBackend() {
     SetOption<llvm::cl::opt<bool>>(kNoCopiesOfCopies, true);
     SetOption<llvm::cl::opt<bool>>(kNoLocalInShared, true);
     SetOption<llvm::cl::opt<bool>>(kUniformAroundOthers, false);
+    SetOption<llvm::cl::opt<double>>(kLongBranches, kGrowth);
     LLVMInitializeAMDGPUTargetInfo();
     LLVMInitializeAMDGPUTarget();
     LLVMInitializeAMDGPUTargetMC();
