@@ -1,8 +1,8 @@
 """Blender's Cycles (bpy) for jit_packages.py: a scene, as on the processor.
 
 What it ships for compute capabilities without machine code of their own is
-12.5 MB of PTX, 74 kernels, which take 6 minutes of processor time at the first
-start, as ptxas does. Random numbers are the same on both devices, so pixels are
+12.5 MB of PTX, 74 kernels, which two threads compile in some 6 minutes at the
+first start. Random numbers are the same on both devices, so pixels are
 compared one by one; a path that turns another way at a rounding shows.
 """
 import math
