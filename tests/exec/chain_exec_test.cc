@@ -370,7 +370,8 @@ constexpr Found kFound[] = {
     // A constant of v_fmamk_f16 that LLVM's disassembler crashed on.
     {"mov.u32 %r0, %tid.x; cvt.u16.u32 %h1, %r0; cvt.u16.u64 %h0, %l0;"
      "add.u16 %h0, %h0, %h1; add.u16 %h1, %h0, 1;"
-     "fma.rn.f16 %h0, %h0, 0f377f0000, %h1; add.u16 %h0, %h0, %h1;"
+     "{ .reg .b16 %c; mov.b16 %c, 0x00ff; fma.rn.f16 %h0, %h0, %c, %h1; }"
+     "add.u16 %h0, %h0, %h1;"
      "cvt.u64.u16 %l1, %h0;",
      0x7800, 0xf002},
 };

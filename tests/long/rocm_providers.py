@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """NVIDIA's libraries computed by AMD's own, on the emulated GPU.
 
-    rocm_providers.py [--suite trixie] [--targets gfx1100] [--build DIR]
+    rocm_providers.py [--suite trixie|unstable] [--targets gfx1100] [--build DIR]
                       [--roots DIR] [--only NAME] [--download]
 
 Unpacks HIP, rocBLAS, rocSOLVER, rocSPARSE and hipFFT of a Debian suite by
@@ -115,7 +115,7 @@ def run(root, target, work, program, *arguments, folders=()):
 
 
 def main():
-    options = rocm_root.options_of(__doc__, ["trixie"], "gfx1100")
+    options = rocm_root.options_of(__doc__, ["trixie", "unstable"], "gfx1100")
     def root_of(name):
         return rocm_root.open_root(
             options.suite, options.roots, options.build,
