@@ -65,7 +65,8 @@ unsigned Classes(float x) {
   const int kind = std::fpclassify(x);
   return (kind != FP_NAN && kind != FP_INFINITE) | (kind == FP_INFINITE) << 1 |
          (kind != FP_NAN) << 2 | (kind == FP_NAN) << 3 |
-         (kind == FP_NORMAL) << 4 | (kind == FP_SUBNORMAL) << 5;
+         (kind == FP_NORMAL || kind == FP_ZERO) << 4 |
+         (kind == FP_SUBNORMAL) << 5;
 }
 
 // Both NaN, or both the same infinity or zero, or near enough.
