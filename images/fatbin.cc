@@ -266,24 +266,24 @@ Result<Bytes> Unpack(const FatbinEntry& entry) {
   return Bytes(entry.payload.begin(), entry.payload.end());
 }
 
+bool BeginsFatbin(ByteSpan data) {
+  return data.size() >= sizeof(std::uint32_t) &&
+         LoadLe<std::uint32_t>(data.data()) == formats::kFatbinMagic;
+}
+
 std::vector<Fatbin> FindFatbins(ByteSpan data) {
   std::vector<Fatbin> found;
   std::size_t at = 0;
   while (at + sizeof(formats::FatbinHeader) <= data.size()) {
     const ByteSpan rest = data.subspan(at);
     at += 2;
-    if (LoadLe<std::uint32_t>(rest.data()) != formats::kFatbinMagic) continue;
+    if (!BeginsFatbin(rest)) continue;
     Result<Fatbin> fatbin = ParseFatbin(rest);
     if (!fatbin) continue;
     at += (fatbin->bytes.size() - 1) / 2 * 2;
     found.push_back(*std::move(fatbin));
   }
   return found;
-}
-
-bool BeginsFatbin(ByteSpan data) {
-  return data.size() >= sizeof(std::uint32_t) &&
-         LoadLe<std::uint32_t>(data.data()) == formats::kFatbinMagic;
 }
 
 std::vector<FatbinEntry> EntriesWithPtx(

@@ -353,8 +353,7 @@ Result<std::optional<std::uint64_t>> Binary::Impl::FatbinOf(
     return fail(
         fmt::format("points to 0x{:x}, which is not in the file", vaddr));
   }
-  if (data.size() < 4 ||
-      LoadLe<std::uint32_t>(data.data()) != formats::kFatbinMagic) {
+  if (!images::BeginsFatbin(data)) {
     return fail(fmt::format(
         "points to 0x{:x}, where there is no fatbin (found {}, expected "
         "50 ed 55 ba)",

@@ -120,9 +120,8 @@ class Conversion {
   Status Open(rewriter::Binary binary);
   // Of a member instead: a file that programs hand to cuModuleLoad, PTX or a
   // fatbin. It is compiled into the archives, and stays as it is: there is
-  // nothing to create or to write.
+  // nothing to plan, to create or to write.
   Status OpenModuleFile(MappedFile file);
-  bool is_module_file() const { return !binary_; }
   Status Plan();
   Status Create();
   // False: errors were reported, there is nothing to write.

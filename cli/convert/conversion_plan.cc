@@ -343,7 +343,6 @@ Status Conversion::OpenModuleFile(MappedFile file) {
 }
 
 Status Conversion::Plan() {
-  if (is_module_file()) return {};
   rewriter::PlanOptions plan;
   plan.search_paths = {place_.SearchPath(options_.group)};
   plan.kernel_name = kernel_name_;

@@ -201,11 +201,11 @@ Status TreePacking::Open() {
 void TreePacking::Foresee() {
   for (const Item& item : items_) {
     const std::string& path = item.entry->path;
-    if (item.conversion && item.conversion->is_module_file()) {
-      ++summary_.module_files;
-    } else if (item.conversion) {
+    if (item.action == Action::kConvert) {
       summary_.converted.push_back(path);
       summary_.cuda.findings.Add(item.conversion->summary().findings);
+    } else if (item.conversion) {
+      ++summary_.module_files;
     }
     if (item.splitting) summary_.split.push_back(path);
     if (item.action == Action::kAgain) {
@@ -385,6 +385,7 @@ Status TreePacking::OpenModuleFile(Item& item, ByteSpan start) {
     if (reporter_.verbose()) reporter_.Report(why);
     return {};
   }
+  summary_.ptx_bytes += conversion->ptx_bytes();
   item.conversion = std::move(conversion);
   return {};
 }
@@ -394,13 +395,10 @@ void TreePacking::DropModuleFiles() {
   if (std::ranges::any_of(items_, [](const Item& item) {
         return item.action == Action::kConvert;
       })) {
-    for (const Item& item : items_) {
-      if (!item.conversion || !item.conversion->is_module_file()) continue;
-      summary_.ptx_bytes += item.conversion->ptx_bytes();
-    }
     return;
   }
   for (Item& item : items_) item.conversion.reset();
+  summary_.ptx_bytes = 0;
 }
 
 Status TreePacking::OpenCuda(Item& item, rewriter::Binary binary) {
@@ -568,7 +566,7 @@ Result<bool> TreePacking::Convert() {
 Status TreePacking::TakeConverted(Conversion& conversion) {
   Item& item = *item_of_.at(&conversion);
   summary_.cuda.Add(conversion.summary());
-  if (conversion.is_module_file()) {
+  if (item.action != Action::kConvert) {
     if (conversion.compiled()) ++summary_.module_files;
   } else if (!is_whole()) {
     summary_.converted.push_back(item.entry->path);

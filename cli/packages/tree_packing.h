@@ -116,8 +116,8 @@ class TreePacking {
     std::string part = packager::kHostPart;
     packager::ManifestEntry made;  // of what is there in the end
     bool done = false;
-    const Item* first = nullptr;  // of kAgain: the name that is
-    std::unique_ptr<Conversion> conversion;
+    const Item* first = nullptr;             // of kAgain: the name that is
+    std::unique_ptr<Conversion> conversion;  // of a file of PTX, with kCopy
     std::unique_ptr<Splitting> splitting;
   };
 

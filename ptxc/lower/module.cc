@@ -615,12 +615,8 @@ llvm::GlobalVariable* ModuleLowering::CreateGlobal(std::uint32_t id) {
   if (!local) global->setVisibility(llvm::GlobalValue::ProtectedVisibility);
   global->setAlignment(MemoryAlignment(variable));
   if (!managed) return global;
-  auto* slot = new llvm::GlobalVariable(
-      out_, global->getType(), false, llvm::GlobalValue::ExternalLinkage,
-      global, ManagedSlot(variable), nullptr, llvm::GlobalValue::NotThreadLocal,
-      kAsGlobal, /*isExternallyInitialized=*/true);
-  slot->setVisibility(llvm::GlobalValue::ProtectedVisibility);
-  slot->setAlignment(llvm::Align(8));
+  PointerFromHost(out_, ManagedSlot(variable),
+                  llvm::GlobalValue::ExternalLinkage, global);
   return declare_managed();
 }
 

@@ -100,13 +100,8 @@ class TableReader {
     const llvm::StringRef name =
         managed.getAttribute(kManaged).getValueAsString();
     if (GlobalVariable* known = module.getNamedGlobal(name)) return known;
-    auto* slot = new GlobalVariable(
-        module, managed.getType(), false, llvm::GlobalValue::ExternalLinkage,
-        nullptr, name, nullptr, llvm::GlobalValue::NotThreadLocal, kAsGlobal,
-        /*isExternallyInitialized=*/true);
-    slot->setVisibility(llvm::GlobalValue::ProtectedVisibility);
-    slot->setAlignment(llvm::Align(8));
-    return slot;
+    return PointerFromHost(module, name, llvm::GlobalValue::ExternalLinkage,
+                           nullptr);
   }
 
   // Before the first of the uses that is in the block, else at its end.
@@ -144,6 +139,18 @@ class TableReader {
 
 }  // namespace
 
+GlobalVariable* PointerFromHost(llvm::Module& module, llvm::StringRef name,
+                                llvm::GlobalValue::LinkageTypes linkage,
+                                llvm::Constant* first) {
+  auto* pointer = new GlobalVariable(
+      module, llvm::PointerType::get(module.getContext(), kAsGlobal), false,
+      linkage, first, name, nullptr, llvm::GlobalValue::NotThreadLocal,
+      kAsGlobal, /*isExternallyInitialized=*/true);
+  pointer->setAlignment(llvm::Align(8));
+  pointer->setVisibility(llvm::GlobalValue::ProtectedVisibility);
+  return pointer;
+}
+
 void SetPlaceInTable(GlobalVariable& variable, unsigned place) {
   variable.addAttribute(kPlace, llvm::utostr(place));
 }
@@ -160,15 +167,10 @@ GlobalVariable* AddressOfTable(llvm::Module& module) {
           module.getNamedGlobal(formats::kVariablesSymbol)) {
     return known;
   }
-  llvm::Type* pointer = llvm::PointerType::get(module.getContext(), kAsGlobal);
-  auto* table = new GlobalVariable(
-      module, pointer, false, llvm::GlobalValue::WeakAnyLinkage,
-      llvm::Constant::getNullValue(pointer), formats::kVariablesSymbol, nullptr,
-      llvm::GlobalValue::NotThreadLocal, kAsGlobal,
-      /*isExternallyInitialized=*/true);
-  table->setAlignment(llvm::Align(8));
-  table->setVisibility(llvm::GlobalValue::ProtectedVisibility);
-  return table;
+  return PointerFromHost(module, formats::kVariablesSymbol,
+                         llvm::GlobalValue::WeakAnyLinkage,
+                         llvm::Constant::getNullValue(llvm::PointerType::get(
+                             module.getContext(), kAsGlobal)));
 }
 
 }  // namespace

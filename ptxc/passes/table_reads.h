@@ -7,13 +7,17 @@
 #ifndef CERBERUS_PTXC_PASSES_TABLE_READS_H_
 #define CERBERUS_PTXC_PASSES_TABLE_READS_H_
 
+#include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/PassManager.h"
 
-namespace llvm {
-class GlobalVariable;
-}
-
 namespace cerberus::ptx {
+
+// A pointer that the host writes before kernels run; `first`: until then, or
+// null for one that another part of the program defines.
+llvm::GlobalVariable* PointerFromHost(llvm::Module& module,
+                                      llvm::StringRef name,
+                                      llvm::GlobalValue::LinkageTypes linkage,
+                                      llvm::Constant* first);
 
 // Marks a declared variable as the one at that place of the table.
 void SetPlaceInTable(llvm::GlobalVariable& variable, unsigned place);

@@ -285,19 +285,20 @@ bool LoadByRecord(const Image& image, const Device& device, Code* code) {
 }
 
 // Text of a fatbin has the key of all of it, what stands in a program as text
-// that of the module in it.
+// that of the module in it, which is not looked for where the first is found.
 bool LoadByContent(std::string_view ptx, const Image& image,
                    const Device& device, Code* code) {
   const std::vector<Segment> segments = AllSegments();
   if (segments.empty()) return false;
-  for (std::string_view text : {ptx, images::OnlyModule(ptx)}) {
-    if (text.empty()) continue;
+  const auto load = [&](std::string_view text) {
     const std::string key = kpack::ContentKey(text) + "#";
-    for (const Segment& segment : segments) {
-      if (LoadFromArchives(segment, key, image, device, code)) return true;
-    }
-  }
-  return false;
+    return std::ranges::any_of(segments, [&](const Segment& segment) {
+      return LoadFromArchives(segment, key, image, device, code);
+    });
+  };
+  if (load(ptx)) return true;
+  const std::string_view module = images::OnlyModule(ptx);
+  return !module.empty() && module.size() != ptx.size() && load(module);
 }
 
 // --- PTX for the fallback ---

@@ -304,17 +304,17 @@ CUresult Module::SetManagedLocked(Context* context, hipModule_t loaded,
     auto known = managed_.find(name);
     if (known == managed_.end()) {
       hipDeviceptr_t copy = nullptr;
-      ManagedVariable variable = {nullptr, 0, context->device};
+      std::size_t bytes = 0;
+      ManagedVariable variable = {nullptr, context->device};
       hipError_t error =
-          hip.hipModuleGetGlobal(&copy, &variable.bytes, loaded, name.c_str());
+          hip.hipModuleGetGlobal(&copy, &bytes, loaded, name.c_str());
       if (error == hipSuccess) {
         constexpr unsigned kForAll = 1;  // hipMemAttachGlobal
         const RelaxedCapture relaxed;
-        error = hip.hipMallocManaged(&variable.memory, variable.bytes, kForAll);
+        error = hip.hipMallocManaged(&variable.memory, bytes, kForAll);
       }
       if (error != hipSuccess) return NoteResult(context, error);
-      error =
-          CopyNow(variable.memory, copy, variable.bytes, hipMemcpyDeviceToHost);
+      error = CopyNow(variable.memory, copy, bytes, hipMemcpyDeviceToHost);
       if (error != hipSuccess) {
         hip.hipFree(variable.memory);
         return NoteResult(context, error);

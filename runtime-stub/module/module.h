@@ -158,7 +158,6 @@ class Module {
   // By name; allocated on `device`, whose reset ends them.
   struct ManagedVariable {
     void* memory;
-    std::size_t bytes;
     const Device* device;
   };
   std::map<std::string, ManagedVariable, std::less<>> managed_;

@@ -130,15 +130,14 @@ void Checker::CheckLanes(char unit, unsigned lanes) {
     if (o.part == Component::kSelector && (o.value < 0) == (unit == 'h')) {
       auto digits =
           static_cast<std::uint64_t>(o.value < 0 ? -o.value : o.value);
-      std::uint64_t above = lanes;
-      std::uint64_t count = 0;
+      // From the least significant on.
+      const unsigned end = i == 0 ? lanes : 2 * lanes;
+      std::uint64_t count = 0, least = 0;
       fits = true;
-      std::uint64_t reversed = 1;
-      for (; digits > 1; digits /= 8, ++count)
-        reversed = reversed * 8 + digits % 8;
-      for (; reversed > 1; reversed /= 8) {
-        fits = fits && reversed % 8 < (i == 0 ? above : 2u * lanes);
-        above = reversed % 8;
+      for (; digits > 1; digits /= 8, ++count) {
+        const std::uint64_t digit = digits % 8;
+        fits = fits && digit < end && (i != 0 || digit >= least);
+        least = digit + 1;
       }
       fits = fits && (i == 0 ? count <= lanes : count == lanes);
     }

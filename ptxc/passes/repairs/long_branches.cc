@@ -52,11 +52,12 @@ class UseSaved : public llvm::MachineFunctionPass {
   }
 
   bool runOnMachineFunction(MachineFunction& function) override {
+    if (IsKernel(function)) return false;
     const TargetRegisterInfo& registers =
         *function.getSubtarget().getRegisterInfo();
     const llvm::TargetRegisterClass* pairs = Pairs(registers);
     MachineInstr* end = SomeReturn(function);
-    if (IsKernel(function) || pairs == nullptr || end == nullptr) return false;
+    if (pairs == nullptr || end == nullptr) return false;
     const llvm::MCPhysReg* saved = registers.getCalleeSavedRegs(&function);
     for (const llvm::MCPhysReg pair : *pairs) {
       for (const llvm::MCPhysReg* reg = saved; *reg != 0; ++reg) {
