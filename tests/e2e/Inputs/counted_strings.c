@@ -1,9 +1,9 @@
 /* PTX among strings whose bytes are counted, as Rust and Go lay them out: no
    NUL stands between them. What is handed over is a copy that ends in one. */
-#include <cuda.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "driver.h"
 
 #define MODULE(name, does)                                      \
   "//\n// Made by hand.\n//\n\n.version 7.0\n.target sm_52\n"   \
@@ -20,12 +20,6 @@ static const struct {
   char doubles[sizeof(DOUBLES) - 1];
   char behind[6];
 } kStrings = {"src/main.rs", ADDS, DOUBLES, "unwrap"};
-
-static void Check(CUresult result, const char* what) {
-  if (result == CUDA_SUCCESS) return;
-  printf("FAIL: %s: error %d\n", what, (int)result);
-  exit(1);
-}
 
 static unsigned Run(const char* text, size_t size, const char* name) {
   CUmodule module;
@@ -47,12 +41,7 @@ static unsigned Run(const char* text, size_t size, const char* name) {
 }
 
 int main(void) {
-  CUdevice device;
-  CUcontext context;
-  Check(cuInit(0), "cuInit");
-  Check(cuDeviceGet(&device, 0), "cuDeviceGet");
-  Check(cuDevicePrimaryCtxRetain(&context, device), "retain");
-  Check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+  UseDevice();
   const unsigned added = Run(kStrings.adds, sizeof(kStrings.adds), "adds");
   const unsigned doubled =
       Run(kStrings.doubles, sizeof(kStrings.doubles), "doubles");

@@ -1,11 +1,9 @@
 // Two files as GCC's nvptx back end writes them, handed to cuLinkAddData one
 // after the other, as libgomp does: a kernel, and the function that it calls.
-#include <cuda.h>
-
-#include <cstdio>
-#include <cstdlib>
 #include <initializer_list>
 #include <string>
+
+#include "driver.h"
 
 #define PREAMBLE        \
   "// BEGIN PREAMBLE\n" \
@@ -49,19 +47,8 @@ static const struct {
   char function[sizeof(FUNCTION)] = FUNCTION;
 } kFiles;
 
-static void Check(CUresult result, const char* what) {
-  if (result == CUDA_SUCCESS) return;
-  std::printf("FAIL: %s: error %d\n", what, static_cast<int>(result));
-  std::exit(1);
-}
-
 int main() {
-  CUdevice device;
-  CUcontext context;
-  Check(cuInit(0), "cuInit");
-  Check(cuDeviceGet(&device, 0), "cuDeviceGet");
-  Check(cuDevicePrimaryCtxRetain(&context, device), "retain");
-  Check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+  UseDevice();
   CUlinkState link;
   Check(cuLinkCreate(0, nullptr, nullptr, &link), "cuLinkCreate");
   for (const char* file : {kFiles.kernel, kFiles.function}) {
@@ -85,6 +72,6 @@ int main() {
       "cuLaunchKernel");
   unsigned value = 0;
   Check(cuMemcpyDtoH(&value, memory, 4), "cuMemcpyDtoH");
-  std::printf("%u: %s\n", value, value == 21 ? "PASS" : "FAIL");
+  printf("%u: %s\n", value, value == 21 ? "PASS" : "FAIL");
   return value != 21;
 }

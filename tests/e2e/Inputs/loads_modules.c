@@ -1,13 +1,5 @@
 /* Adds and doubles with the kernels of two files that it loads by name. */
-#include <cuda.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-static void Check(CUresult result, const char* what) {
-  if (result == CUDA_SUCCESS) return;
-  printf("FAIL: %s: error %d\n", what, (int)result);
-  exit(1);
-}
+#include "driver.h"
 
 static void Run(const char* file, const char* name, CUdeviceptr value) {
   CUmodule module;
@@ -20,15 +12,10 @@ static void Run(const char* file, const char* name, CUdeviceptr value) {
 }
 
 int main(int argc, char** argv) {
-  CUdevice device;
-  CUcontext context;
   CUdeviceptr memory;
   int value = 20;
   if (argc != 3) return 2;
-  Check(cuInit(0), "cuInit");
-  Check(cuDeviceGet(&device, 0), "cuDeviceGet");
-  Check(cuDevicePrimaryCtxRetain(&context, device), "retain");
-  Check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+  UseDevice();
   Check(cuMemAlloc(&memory, sizeof value), "cuMemAlloc");
   Check(cuMemcpyHtoD(memory, &value, sizeof value), "cuMemcpyHtoD");
   Run(argv[1], "add", memory);
