@@ -12,7 +12,7 @@ die() { echo "setup: error: $*" >&2; exit 1; }
 packages=(
   # compilers and build tools
   clang-22 clang-tools-22 clang-format-22 clang-tidy-22
-  lld-22 llvm-22 llvm-22-dev llvm-22-tools
+  lld-22 llvm-22 llvm-22-dev llvm-22-tools bolt-22
   liblld-22-dev libpolly-22-dev
   g++ binutils cmake ninja-build ccache pkg-config
   # libraries

@@ -95,7 +95,12 @@ Packet MakePacket(const World& world, const std::uint8_t* record) {
   if ((right & 1) != 0) p.dispatch.completion = world.signal;
   if (p.bytes[0] == kPacketDispatch) {
     if ((right & 2) != 0) p.dispatch.kernel_object = world.kernel;
-    if ((right & 4) != 0) p.dispatch.private_bytes &= 0xfff;
+    // What a group may have takes seconds to clear for a thousand of them.
+    if ((right & 4) != 0) {
+      p.dispatch.private_bytes &= 0xfff;
+    } else {
+      p.dispatch.private_bytes |= 0x80000000;
+    }
     for (std::uint32_t& n : p.dispatch.grid_size) n &= 0x3f;
     for (std::uint16_t& n : p.dispatch.group_size) {
       if ((right & 8) != 0) n &= 0x3f;

@@ -1,23 +1,26 @@
 #!/usr/bin/env python3
-"""Writes ptxc/start_functions.txt: what compiling a small kernel executes.
+"""Writes ptxc/layout/functions.txt: what compiling executes.
 
-usage: start_functions.py [--build DIR]
+usage: executed_functions.py [--build DIR]
 
-The linker puts these functions side by side (ptxc/CMakeLists.txt), so that a
-start of the compiler maps few pages of them. It is no fault if some are
-missing, or are no longer there. To be run when LLVM's version changes, with
-valgrind installed, which setup.sh does not do.
+First what compiling a small kernel executes, which the linker puts side by
+side (ptxc/CMakeLists.txt), so that a start of the compiler maps few pages of
+it, then what larger ones do. Of these functions llvm-bolt orders the blocks
+(cmake/lay_out.cmake). It is no fault if some are missing, or are no longer
+there. To be run when LLVM's version changes, with valgrind installed, which
+setup.sh does not do; it takes a quarter of an hour.
 """
 import argparse
+import glob
 import os
 import re
 import subprocess
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# One of each kind.
+# One of each kind, and those that ptxc/layout/train.cc compiles for.
 TARGETS = ("gfx1100", "gfx942")
-# Static constructors lie side by side as it is.
+ALL_TARGETS = ("gfx1030", "gfx1100", "gfx1201", "gfx90a", "gfx942")
 CONSTRUCTOR = "_GLOBAL__sub_I"
 
 
@@ -61,12 +64,18 @@ def main():
         ptx = os.path.join(folder, "vector_add.ptx")
         subprocess.run(["nvcc", "-ptx", "-o", ptx, os.path.join(
             ROOT, "samples/vector_add/vector_add.cu")], check=True)
-        names = set()
+        small = set()
         for target in TARGETS:
-            names |= executed(build, ptx, target, folder) & defined
-    with open(os.path.join(ROOT, "ptxc/start_functions.txt"), "w") as file:
-        for name in sorted(names):
-            if not name.startswith(CONSTRUCTOR):
+            small |= executed(build, ptx, target, folder) & defined
+        large = set()
+        for ptx in glob.glob(os.path.join(ROOT, "tests/ptx/*.ptx")):
+            for target in ALL_TARGETS:
+                large |= executed(build, ptx, target, folder) & defined
+    with open(os.path.join(ROOT, "ptxc/layout/functions.txt"), "w") as file:
+        for name in sorted(small) + sorted(large - small):
+            # Static constructors lie side by side as it is; llvm-bolt has named
+            # what it moved away.
+            if not re.match(CONSTRUCTOR, name) and ".cold" not in name:
                 file.write(name + "\n")
 
 
