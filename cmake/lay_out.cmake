@@ -34,7 +34,8 @@ if(NOT failed)
   # Without -use-gnu-stack GNU strip damages the library.
   step(${BOLT} ${LIBRARY} -o ${WORK}/laid_out.so -data=${WORK}/counts
        -reorder-blocks=ext-tsp -reorder-functions=cdsort -split-functions
-       -split-all-cold -split-eh -icf=1 -use-gnu-stack)
+       -split-all-cold -split-eh -icf=1 -bolt-info=0 -update-debug-sections
+       -use-gnu-stack)
 endif()
 if(NOT failed)
   step(${STACK_HEADER} ${WORK}/laid_out.so)

@@ -11,7 +11,7 @@ struct alignas(8) Note {
   char name[12];
 };
 
-[[gnu::section(".note.cerberus"), gnu::used, gnu::retain]] const Note
-    kSpareHeader = {sizeof "Cerberus", 0, 1, "Cerberus"};
+[[gnu::section(".note.cerberus"), gnu::used,
+  gnu::retain]] const Note kSpareHeader = {sizeof "Cerberus", 0, 1, "Cerberus"};
 
 }  // namespace
