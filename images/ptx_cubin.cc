@@ -148,15 +148,18 @@ Bytes MakePtxCubin(std::string_view ptx, const CubinTraits& traits) {
   return body;
 }
 
+bool BeginsCubin(ByteSpan start) {
+  if (start.size() < sizeof(Elf64_Ehdr)) return false;
+  const auto header = LoadLe<Elf64_Ehdr>(start.data());
+  return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+         header.e_ident[EI_CLASS] == ELFCLASS64 &&
+         header.e_machine == kMachineCuda;
+}
+
 std::string_view PtxOfCubin(ByteSpan cubin) {
-  if (cubin.size() < sizeof(Elf64_Ehdr)) return {};
+  if (!BeginsCubin(cubin)) return {};
   const auto header = LoadLe<Elf64_Ehdr>(cubin.data());
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-      header.e_ident[EI_CLASS] != ELFCLASS64 ||
-      header.e_machine != kMachineCuda ||
-      header.e_shentsize != sizeof(Elf64_Shdr)) {
-    return {};
-  }
+  if (header.e_shentsize != sizeof(Elf64_Shdr)) return {};
   const ByteReader reader(cubin);
   const auto section = [&](unsigned index) -> Elf64_Shdr {
     const Result<ByteSpan> bytes =

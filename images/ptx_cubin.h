@@ -21,6 +21,10 @@ struct CubinTraits {
 // `ptx` is one module, or several behind one another; a NUL ends it.
 Bytes MakePtxCubin(std::string_view ptx, const CubinTraits& traits);
 
+// Whether the bytes begin a 64-bit ELF file for NVIDIA GPUs, with or without
+// PTX in it.
+bool BeginsCubin(ByteSpan start);
+
 // The PTX in such a file; empty if it is any other, also a broken one.
 std::string_view PtxOfCubin(ByteSpan cubin);
 

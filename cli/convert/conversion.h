@@ -118,10 +118,14 @@ class Conversion {
   Status Open();
   // The same with the input opened already.
   Status Open(rewriter::Binary binary);
-  // Of a member instead: a file that programs hand to cuModuleLoad, PTX or a
-  // fatbin. It is compiled into the archives, and stays as it is: there is
-  // nothing to plan, to create or to write.
-  Status OpenModuleFile(MappedFile file);
+  // Whether a file that begins so may be one that programs hand to
+  // cuModuleLoad: PTX, a fatbin or a cubin.
+  static bool MayBeModuleFile(ByteSpan start);
+  // Of a member instead: such a file. It is compiled into the archives, and
+  // stays as it is: there is nothing to plan, to create or to write. False: it
+  // is something else, which is said if asked for. Error: its kernels are there
+  // as machine code alone (kNoPtx).
+  Result<bool> OpenModuleFile(MappedFile file);
   Status Plan();
   Status Create();
   // False: errors were reported, there is nothing to write.
@@ -217,6 +221,9 @@ class Conversion {
   }
   Status AddModules();
   Status AddEmbedded();
+  Status AddModuleFile(PlannedModule& planned);
+  Status AddCubin(ByteSpan cubin, PlannedModule& planned);
+  void AddText(std::string_view text, PlannedModule& planned);
   Status ChooseEntries(const rewriter::Module& module, PlannedModule& planned);
   Status ChooseAmong(const std::vector<images::FatbinEntry>& entries,
                      PlannedModule& planned);

@@ -13,6 +13,7 @@
 #include "cli/convert/nvidia_libraries.h"
 #include "cli/paths.h"
 #include "images/cubin.h"
+#include "images/ptx_cubin.h"
 #include "images/ptx_text.h"
 #include "kpack/content_key.h"
 #include "kpack/marker.h"
@@ -311,35 +312,72 @@ Status Conversion::AddEmbedded() {
   return {};
 }
 
-Status Conversion::OpenModuleFile(MappedFile file) {
+bool Conversion::MayBeModuleFile(ByteSpan start) {
+  return images::BeginsFatbin(start) || images::BeginsCubin(start) ||
+         images::BeginsModule(AsText(start));
+}
+
+Result<bool> Conversion::OpenModuleFile(MappedFile file) {
   module_file_ = std::move(file);
-  const ByteSpan bytes = module_file_.bytes();
-  summary_.bytes_in = bytes.size();
+  summary_.bytes_in = module_file_.bytes().size();
   auto planned = std::make_unique<PlannedModule>();
   planned->where.file = input_name_;
   planned->label = kernel_name_;
+  Status status = AddModuleFile(*planned);
+  if (status && planned->kernel_count == 0) {
+    status =
+        planned->missing.empty()
+            ? Err(MakeDiag(DiagCode::kNoDeviceCode, planned->where,
+                           "holds no kernel"))
+            : Err(MakeDiag(DiagCode::kNoPtx, planned->where, planned->missing));
+  }
+  if (status) {
+    modules_.push_back(std::move(planned));
+    return true;
+  }
+  holds_nothing_ = true;
+  Diag why = std::move(status).error();
+  if (why.code == DiagCode::kNoPtx) return Err(std::move(why));
+  // It may be anything.
+  why.severity = Severity::kNote;
+  if (reporter_.verbose()) reporter_.Report(why);
+  return false;
+}
+
+Status Conversion::AddModuleFile(PlannedModule& planned) {
+  const ByteSpan bytes = module_file_.bytes();
   if (images::BeginsFatbin(bytes)) {
     CERB_TRY(module_fatbin_, images::ParseFatbin(bytes, input_name_));
-    planned->entries = &module_fatbin_->entries;
-    CERB_TRY_VOID(ChooseAmong(*planned->entries, *planned));
-  } else {
-    std::string_view text = AsText(bytes);
-    text = text.substr(0, text.find('\0'));
-    const std::string_view module = images::OnlyModule(text);
-    planned->embedded = module.empty() ? text : module;
-    planned->kernel_count = ptx::KernelNames(planned->embedded).size();
-    summary_.modules += planned->kernel_count != 0 ? 1 : 0;
+    planned.entries = &module_fatbin_->entries;
+    return ChooseAmong(*planned.entries, planned);
   }
-  holds_nothing_ = planned->kernel_count == 0;
-  if (holds_nothing_) {
-    return planned->missing.empty()
-               ? Err(MakeDiag(DiagCode::kNoDeviceCode, planned->where,
-                              "holds no kernel"))
-               : Err(MakeDiag(DiagCode::kNoPtx, planned->where,
-                              planned->missing));
-  }
-  modules_.push_back(std::move(planned));
+  if (images::BeginsCubin(bytes)) return AddCubin(bytes, planned);
+  std::string_view text = AsText(bytes);
+  text = text.substr(0, text.find('\0'));
+  const std::string_view module = images::OnlyModule(text);
+  AddText(module.empty() ? text : module, planned);
   return {};
+}
+
+// What the stand-in for ptxas makes holds PTX; others are machine code alone.
+Status Conversion::AddCubin(ByteSpan cubin, PlannedModule& planned) {
+  const std::string_view text = images::PtxOfCubin(cubin);
+  if (!text.empty()) {
+    AddText(text, planned);
+    return {};
+  }
+  CERB_TRY(const std::vector<images::CubinKernel> kernels,
+           images::ReadCubin(cubin));
+  if (!kernels.empty()) {
+    planned.missing = "a cubin without PTX, only machine code for NVIDIA GPUs";
+  }
+  return {};
+}
+
+void Conversion::AddText(std::string_view text, PlannedModule& planned) {
+  planned.embedded = text;
+  planned.kernel_count = ptx::KernelNames(text).size();
+  summary_.modules += planned.kernel_count != 0 ? 1 : 0;
 }
 
 Status Conversion::Plan() {

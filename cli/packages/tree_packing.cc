@@ -15,8 +15,6 @@
 #include "cli/paths.h"
 #include "cli/process.h"
 #include "cli/progress.h"
-#include "images/fatbin.h"
-#include "images/ptx_text.h"
 #include "packager/databases/databases.h"
 #include "packager/parallel.h"
 #include "packager/tree/rocfft_cache.h"
@@ -366,25 +364,20 @@ std::unique_ptr<Conversion> TreePacking::NewConversion(
   return std::make_unique<Conversion>(options, reporter_);
 }
 
-// PTX and fatbins that programs load by name: they are compiled with the
-// programs, which find the code by its content.
+// PTX, fatbins and cubins that programs load by name: they are compiled with
+// the programs, which find the code by its content.
 Status TreePacking::OpenModuleFile(Item& item, ByteSpan start) {
   const std::string& path = item.entry->path;
   if (item.part != packager::kHostPart || path.size() > kMaxKernelName ||
-      (!images::BeginsFatbin(start) && !images::BeginsModule(AsText(start)))) {
+      !Conversion::MayBeModuleFile(start)) {
     return {};
   }
   Result<MappedFile> file = MappedFile::Open(tree_->Name(path));
   if (!file) return LeaveOut(item, file.error().message);
   auto conversion = NewConversion(path);
-  if (Status status = conversion->OpenModuleFile(*std::move(file)); !status) {
-    Diag why = std::move(status).error();
-    if (why.code == DiagCode::kNoPtx) return LeaveAsItIs(item, std::move(why));
-    // It may be anything.
-    why.severity = Severity::kNote;
-    if (reporter_.verbose()) reporter_.Report(why);
-    return {};
-  }
+  Result<bool> opened = conversion->OpenModuleFile(*std::move(file));
+  if (!opened) return LeaveAsItIs(item, std::move(opened).error());
+  if (!*opened) return {};
   summary_.ptx_bytes += conversion->ptx_bytes();
   item.conversion = std::move(conversion);
   return {};

@@ -92,12 +92,18 @@ Status WheelConversion::Open() {
     at = at->second.conversion ? std::next(at) : libraries_.erase(at);
   }
   if (libraries_.empty() && summary_.unconverted.empty()) {
-    Where where;
-    where.file = options_.input;
-    return Err(DiagCode::kNoDeviceCode, std::move(where),
-               "holds no CUDA device code");
+    Diag diag = FileDiag(DiagCode::kNoDeviceCode, options_.input,
+                         "holds no CUDA device code");
+    const std::size_t files = module_files_.size();
+    if (files != 0) {
+      diag.message = fmt::format(
+          "holds no CUDA device code but {} file{} of PTX, {}", files,
+          files == 1 ? "" : "s",
+          "compiled when loaded: no library could lead to code of theirs");
+    }
+    return Err(std::move(diag));
   }
-  return {};
+  return SettleModuleFiles();
 }
 
 Status WheelConversion::NameAll() {
@@ -165,16 +171,23 @@ void WheelConversion::ReplaceLibraries() {
 }
 
 Status WheelConversion::ReadFile(const ZipMember& member) {
-  CERB_TRY(
-      std::optional<OutputFile> unpacked,
-      ReadWheelFile(*wheel_, member, options_.folder + "/" + host_.ToString(),
-                    hashes_[member.name]));
+  bool is_library = false;
+  CERB_TRY(std::optional<OutputFile> unpacked,
+           ReadWheelFile(
+               *wheel_, member, options_.folder + "/" + host_.ToString(),
+               [&](ByteSpan start) {
+                 is_library = rewriter::IsLoadable(start);
+                 return is_library || Conversion::MayBeModuleFile(start);
+               },
+               hashes_[member.name]));
   if (!unpacked) return {};
-  return OpenLibrary(member, *std::move(unpacked));
+  return is_library ? OpenLibrary(member, *std::move(unpacked))
+                    : OpenModuleFile(member, *std::move(unpacked));
 }
 
-Status WheelConversion::OpenLibrary(const ZipMember& member,
-                                    OutputFile unpacked) {
+// A conversion of a file of the wheel.
+Result<std::unique_ptr<Conversion>> WheelConversion::NewConversion(
+    const ZipMember& member, const OutputFile& unpacked) {
   const std::string installed = wheel_->InstalledPath(member.name);
   CERB_TRY(const std::string stub, StubFolderInPrefix());
   ConversionOptions options = options_.conversion;
@@ -184,7 +197,7 @@ Status WheelConversion::OpenLibrary(const ZipMember& member,
   MemberOptions names;
   names.archives = &archives_;
   names.input_name = options_.input + "/" + member.name;
-  names.kernel_name = installed;
+  names.kernel_name = installed.empty() ? member.name : installed;
   names.search_path =
       packager::UpFrom(installed) + folder_ + "/" + ArchiveSearchPath(group_);
   names.runpath = {fmt::format("$ORIGIN/{}{}/{}", packager::UpFrom(installed),
@@ -192,12 +205,19 @@ Status WheelConversion::OpenLibrary(const ZipMember& member,
   names.beside_stub = &beside_stub_;
   options.member = std::move(names);
 
-  auto conversion = std::make_unique<Conversion>(options, reporter_);
+  return std::make_unique<Conversion>(options, reporter_);
+}
+
+Status WheelConversion::OpenLibrary(const ZipMember& member,
+                                    OutputFile unpacked) {
+  CERB_TRY(std::unique_ptr<Conversion> conversion,
+           NewConversion(member, unpacked));
   Status status = conversion->Open();
   beside_stub_.insert(conversion->answered().begin(),
                       conversion->answered().end());
   const bool holds_nothing = !status && conversion->holds_nothing();
-  const bool has_no_place = status && installed.empty();
+  const bool has_no_place =
+      status && wheel_->InstalledPath(member.name).empty();
   // What is not converted will not be asked again.
   if (!status || has_no_place || options_.conversion.dry_run) {
     summary_.libraries.findings.Add(conversion->summary().findings);
@@ -213,6 +233,35 @@ Status WheelConversion::OpenLibrary(const ZipMember& member,
   Library& library = libraries_[member.name];
   library.input = std::move(unpacked);
   library.conversion = std::move(conversion);
+  return {};
+}
+
+// What the wheel's libraries load by name: compiled with them, which find the
+// code by its content.
+Status WheelConversion::OpenModuleFile(const ZipMember& member,
+                                       OutputFile unpacked) {
+  CERB_TRY(std::unique_ptr<Conversion> conversion,
+           NewConversion(member, unpacked));
+  CERB_TRY(MappedFile file, unpacked.Map());
+  Result<bool> opened = conversion->OpenModuleFile(std::move(file));
+  if (!opened) {
+    machine_code_.emplace(member.name, std::move(opened).error());
+  } else if (*opened) {
+    module_files_.emplace(member.name, std::move(conversion));
+  }
+  return {};
+}
+
+// Where no library is converted, nobody would find what they become.
+Status WheelConversion::SettleModuleFiles() {
+  if (libraries_.empty()) {
+    module_files_.clear();
+    return {};
+  }
+  for (auto& [path, why] : machine_code_) {
+    CERB_TRY_VOID(NotConverted(path, std::move(why)));
+  }
+  if (options_.conversion.dry_run) summary_.module_files = module_files_.size();
   return {};
 }
 
@@ -255,6 +304,10 @@ std::vector<std::string> WheelConversion::Describe() const {
       lines.push_back(path + ": no kernel, only led to the stub");
     }
   }
+  for (const auto& [path, conversion] : module_files_) {
+    const std::vector<std::string> modules = conversion->DescribeModules();
+    lines.insert(lines.end(), modules.begin(), modules.end());
+  }
   const std::vector<std::string> wheels = planned_paths();
   lines.insert(lines.end(), wheels.begin(), wheels.end());
   return lines;
@@ -275,9 +328,12 @@ std::vector<std::string> WheelConversion::planned_paths() const {
 
 std::vector<const Conversion*> WheelConversion::conversions() const {
   std::vector<const Conversion*> all;
-  all.reserve(libraries_.size());
+  all.reserve(libraries_.size() + module_files_.size());
   for (const auto& [path, library] : libraries_) {
     all.push_back(library.conversion.get());
+  }
+  for (const auto& [path, conversion] : module_files_) {
+    all.push_back(conversion.get());
   }
   return all;
 }
@@ -299,13 +355,20 @@ Result<bool> WheelConversion::Convert() {
     CERB_TRY_VOID(library.conversion->Create());
     conversions.push_back(library.conversion.get());
   }
-  CERB_TRY(const bool some, Conversion::CompileAll(conversions));
+  for (const auto& [path, conversion] : module_files_) {
+    conversions.push_back(conversion.get());
+  }
+  CERB_TRY(const bool done, Conversion::CompileAll(conversions));
   for (const Conversion* conversion : conversions) {
     kept_.insert(kept_.end(), conversion->kept().begin(),
                  conversion->kept().end());
   }
   if (Interrupted()) return false;
-  if (!some || conversions.empty()) {
+  const bool some =
+      done && std::ranges::any_of(libraries_, [](const auto& library) {
+        return library.second.conversion->compiled();
+      });
+  if (!some) {
     // If not, the error was reported.
     if (options_.conversion.keep_going) {
       reporter_.Report(wheel_->zip().Error("", "no library could be converted",
@@ -315,6 +378,11 @@ Result<bool> WheelConversion::Convert() {
   }
   for (auto& [path, library] : libraries_) {
     CERB_TRY_VOID(TakeLibrary(path, library));
+  }
+  for (auto& [path, conversion] : module_files_) {
+    summary_.libraries.Add(conversion->summary());
+    if (conversion->compiled()) ++summary_.module_files;
+    conversion.reset();
   }
   return true;
 }

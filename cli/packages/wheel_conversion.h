@@ -46,7 +46,8 @@ struct WheelSummary {
   std::vector<std::string> converted;
   // Libraries with device code that stay as they are, and why.
   std::map<std::string, std::string> unconverted;
-  FileSizes wheels;  // in the order in which they get their names
+  std::size_t module_files = 0;  // compiled, and copied as they are
+  FileSizes wheels;              // in the order in which they get their names
   std::vector<std::string> replaced;  // requirements that our libraries answer
   std::string requirement;  // what to tell pip, "x[device-gfx1100]==1.0"
 };
@@ -85,7 +86,11 @@ class WheelConversion {
   Status NameAll();
   void ReplaceLibraries();
   Status ReadFile(const packager::ZipMember& member);
+  Result<std::unique_ptr<Conversion>> NewConversion(
+      const packager::ZipMember& member, const OutputFile& unpacked);
   Status OpenLibrary(const packager::ZipMember& member, OutputFile unpacked);
+  Status OpenModuleFile(const packager::ZipMember& member, OutputFile unpacked);
+  Status SettleModuleFiles();
   Status PlanLibrary(const std::string& path, Library& library);
   Status NotConverted(const std::string& path, Diag why);
   Status LeaveAsItIs(const std::string& path, const std::string& why);
@@ -112,6 +117,10 @@ class WheelConversion {
 
   std::map<std::string, std::string> hashes_;  // of the wheel's files, by path
   std::map<std::string, Library> libraries_;   // by path in the wheel
+  // Files of PTX, fatbins and cubins, which stay as they are; and those that
+  // hold machine code alone.
+  std::map<std::string, std::unique_ptr<Conversion>> module_files_;
+  std::map<std::string, Diag> machine_code_;
   // Libraries of ours that any of the wheel's needs. They are loaded with the
   // stub: modules without device code, as those of CuPy that call cuBLAS, are
   // not converted, and cuda-pathfinder takes what is loaded before it looks for

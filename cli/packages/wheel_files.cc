@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "cli/convert/bundle.h"
-#include "rewriter/binary.h"
 
 namespace cerberus::cli {
 
@@ -31,11 +30,12 @@ Status MakeOutputFolder(const std::string& folder,
 
 Result<std::optional<OutputFile>> ReadWheelFile(
     const packager::Wheel& wheel, const packager::ZipMember& member,
-    const std::string& path, std::string& hash) {
+    const std::string& path, const std::function<bool(ByteSpan)>& wanted,
+    std::string& hash) {
   std::optional<OutputFile> unpacked;
   bool first = true;
   CERB_TRY(hash, wheel.Read(member, [&](ByteSpan piece) -> Status {
-    if (first && !member.is_link && rewriter::IsLoadable(piece)) {
+    if (first && !member.is_link && wanted(piece)) {
       CERB_TRY(unpacked, OutputFile::Create(path, member.mode));
     }
     first = false;

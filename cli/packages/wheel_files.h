@@ -2,11 +2,13 @@
 #ifndef CERBERUS_CLI_PACKAGES_WHEEL_FILES_H_
 #define CERBERUS_CLI_PACKAGES_WHEEL_FILES_H_
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "packager/wheel/wheel.h"
+#include "support/bytes.h"
 #include "support/output_file.h"
 #include "support/result.h"
 
@@ -17,11 +19,13 @@ namespace cerberus::cli {
 Status MakeOutputFolder(const std::string& folder,
                         std::vector<std::string>& made_folders);
 
-// Reads a file to its end, once, for its hash; what a loader would take is
-// unpacked meanwhile, into a file without a name that will be called `path`.
+// Reads a file to its end, once, for its hash; one whose first bytes are
+// `wanted` is unpacked meanwhile, into a file without a name that will be
+// called `path`.
 Result<std::optional<OutputFile>> ReadWheelFile(
     const packager::Wheel& wheel, const packager::ZipMember& member,
-    const std::string& path, std::string& hash);
+    const std::string& path, const std::function<bool(ByteSpan)>& wanted,
+    std::string& hash);
 
 }  // namespace cerberus::cli
 

@@ -108,7 +108,8 @@ Status WheelSplitting::Open() {
 
 Status WheelSplitting::ReadFile(const ZipMember& member) {
   CERB_TRY(std::optional<OutputFile> unpacked,
-           ReadWheelFile(*wheel_, member, OutputPath(), hashes_[member.name]));
+           ReadWheelFile(*wheel_, member, OutputPath(), rewriter::IsLoadable,
+                         hashes_[member.name]));
   const packager::DatabaseFile database =
       packager::RecogniseDatabase(wheel_->InstalledPath(member.name));
   if (!database.target.empty()) {

@@ -191,6 +191,12 @@ class ConvertWheelVerb : public Verb {
               fmt::join(options_.conversion.arches, ", "));
     PrintLine("  kernels converted  {} / {}", all.kernels_converted,
               all.kernels);
+    if (s.module_files != 0) {
+      PrintLine(
+          "  of them            those of {} file{} of PTX, copied as they "
+          "are",
+          s.module_files, s.module_files == 1 ? "" : "s");
+    }
     for (const auto& [reason, count] : all.left_out) {
       PrintLine("  left out           {} x {}", count, reason);
     }
@@ -238,6 +244,7 @@ class ConvertWheelVerb : public Verb {
     WriteSizes(s.wheels, json.Key("wheels"));
     json.Key("requirement").String(s.requirement);
     WriteStrings(s.converted, json.Key("converted"));
+    json.Key("module_files").Uint(s.module_files);
     WriteReasons(s.unconverted, json.Key("unconverted"));
     WriteStrings(s.replaced, json.Key("answered"));
     s.libraries.WriteTo(json);
