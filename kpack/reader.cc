@@ -573,6 +573,24 @@ KpackResult<Bytes> Archive::Unpack(const Entry& entry, ByteSpan stored) const {
 }
 
 KpackResult<Bytes> Archive::Read(const Entry& entry) const {
+  // Of who reads several entries, the next may refer to this one. For one alone
+  // a copy would be for nothing.
+  if (version_ != v2::kVersion || !was_read_.exchange(true) ||
+      !referred_[entry.ordinal]) {
+    return ReadOnce(entry);
+  }
+  try {
+    KpackResult<std::shared_ptr<const Bytes>> kept = ReadReference(entry);
+    if (!kept) return tl::unexpected<KpackDiag>(std::move(kept).error());
+    return Bytes(**kept);
+  } catch (const std::bad_alloc&) {
+    return BlobError(
+        entry, KpackCode::kOutOfMemory,
+        fmt::format("no memory for {} bytes", entry.original_size));
+  }
+}
+
+KpackResult<Bytes> Archive::ReadOnce(const Entry& entry) const {
   KpackResult<Bytes> stored = ReadStored(entry);
   if (!stored || IsPlain(entry)) return stored;
   return Unpack(entry, *stored);

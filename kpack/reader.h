@@ -12,6 +12,7 @@
 #ifndef CERBERUS_KPACK_READER_H_
 #define CERBERUS_KPACK_READER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -142,6 +143,10 @@ class Archive {
   // The bytes of the blob that the entry's frame was compressed behind, or
   // null.
   KpackResult<std::shared_ptr<const Bytes>> Reference(const Entry& entry) const;
+  // The unpacked bytes of a blob that others refer to, from now on kept.
+  KpackResult<std::shared_ptr<const Bytes>> ReadReference(
+      const Entry& entry) const;
+  KpackResult<Bytes> ReadOnce(const Entry& entry) const;
   // The range lies within size().
   Result<Bytes> ReadAt(std::uint64_t offset, std::uint64_t size) const;
   // The same of an entry with a checksum, which is looked at.
@@ -163,6 +168,7 @@ class Archive {
   std::vector<Entry> entries_;
   std::vector<Blob> blobs_;  // by ordinal, as stored
   std::uint32_t version_ = kVersion1;
+  std::vector<bool> referred_;  // version 2: the blobs that others refer to
 
   // Version 2 keeps what was read once.
   mutable std::mutex mutex_;
@@ -170,6 +176,7 @@ class Archive {
       metadata_;
   mutable std::deque<std::pair<std::uint32_t, std::shared_ptr<const Bytes>>>
       references_;  // the last one first
+  mutable std::atomic<bool> was_read_ = false;
 };
 
 inline Value EntryMetadata::value() const {

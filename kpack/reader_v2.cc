@@ -141,10 +141,12 @@ KpackStatus IndexReader::CheckBlob(std::uint32_t ordinal) const {
 
 KpackStatus IndexReader::ReadBlobs() {
   a_.blobs_.reserve(h_.blob_count);
+  a_.referred_.resize(h_.blob_count);
   for (std::uint32_t i = 0; i < h_.blob_count; ++i) {
     if (KpackStatus status = CheckBlob(i); !status) return status;
     const auto blob = LoadLe<v2::Blob>(a_.toc_bytes_.data() + BlobAt(i));
     a_.blobs_.push_back({blob.offset, blob.stored_size});
+    if (blob.reference != v2::kNoReference) a_.referred_[blob.reference] = true;
   }
   return {};
 }
@@ -239,26 +241,32 @@ KpackResult<std::shared_ptr<const Bytes>> Archive::Reference(
   if (version_ != v2::kVersion) return nullptr;
   const std::uint32_t ordinal = BlobV2(entry.ordinal).reference;
   if (ordinal == v2::kNoReference) return nullptr;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    for (const auto& [kept, bytes] : references_) {
-      if (kept == ordinal) return bytes;
-    }
-  }
   const v2::Blob blob = BlobV2(ordinal);
   Entry reference = entry;  // messages name the entry that is read
   reference.ordinal = ordinal;
   reference.original_size = blob.size;
   reference.checksum = blob.checksum;
-  KpackResult<Bytes> unpacked = Read(reference);
-  if (!unpacked) {
-    unpacked.error().message +=
+  auto bytes = ReadReference(reference);
+  if (!bytes) {
+    bytes.error().message +=
         fmt::format(", in its reference, blob {}", ordinal);
-    return tl::unexpected<KpackDiag>(std::move(unpacked).error());
   }
+  return bytes;
+}
+
+KpackResult<std::shared_ptr<const Bytes>> Archive::ReadReference(
+    const Entry& entry) const {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& [kept, bytes] : references_) {
+      if (kept == entry.ordinal) return bytes;
+    }
+  }
+  KpackResult<Bytes> unpacked = ReadOnce(entry);
+  if (!unpacked) return tl::unexpected<KpackDiag>(std::move(unpacked).error());
   auto bytes = std::make_shared<const Bytes>(*std::move(unpacked));
   const std::lock_guard<std::mutex> lock(mutex_);
-  references_.emplace_front(ordinal, bytes);
+  references_.emplace_front(entry.ordinal, bytes);
   std::uint64_t kept = 0;
   for (const auto& [number, some] : references_) kept += some->size();
   while (references_.size() > 1 && kept > kMaxKeptReferences) {

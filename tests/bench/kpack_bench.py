@@ -5,15 +5,16 @@ usage: kpack_bench.py [--build DIR] [--runs N] [ARCHIVE ...]
 
 What kpack_bench.cc measures, as a table, medians of N. Opening has nothing to
 be compared with. Of the archives, as conversions and splits have written them:
-how large they are as version 2, and what reading all of them takes against
-version 1.
+how large they are as version 2, and what reading all of their entries with
+librocm_kpack takes against version 1, in processor time.
 """
 import argparse
+import ctypes
 import os
-import resource
 import statistics
 import subprocess
 import tempfile
+import time
 
 from summary import Row
 
@@ -51,13 +52,47 @@ def report(build, runs):
     return rows
 
 
-def processor(command):
-    """Its seconds of processor time."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return (after.ru_utime - before.ru_utime + after.ru_stime -
-            before.ru_stime)
+class Reader:
+    """An archive in librocm_kpack."""
+
+    def __init__(self, build, path):
+        self.library = ctypes.CDLL(os.path.join(build, "lib",
+                                                "librocm_kpack.so"))
+        self.archive = ctypes.c_void_p()
+        self.call("open", path.encode(), ctypes.byref(self.archive))
+        self.names = [(key, arch) for key in self.all("binary")
+                      for arch in self.all("architecture")]
+
+    def call(self, name, *args):
+        return getattr(self.library, "kpack_" + name)(*args)
+
+    def all(self, what):
+        count, text = ctypes.c_size_t(), ctypes.c_char_p()
+        self.call("get_%s_count" % what, self.archive, ctypes.byref(count))
+        for i in range(count.value):
+            self.call("get_" + what, self.archive, ctypes.c_size_t(i),
+                      ctypes.byref(text))
+            yield text.value
+
+    def read(self):
+        """Bytes of all entries."""
+        size, total = ctypes.c_size_t(), 0
+        for key, arch in self.names:
+            data = ctypes.c_void_p()
+            if self.call("get_kernel", self.archive, key, arch,
+                         ctypes.byref(data), ctypes.byref(size)) == 0:
+                total += size.value
+                self.call("free_kernel", data)
+        self.call("close", self.archive)
+        return total
+
+
+def seconds_to_read(build, path):
+    """Of the processor, and how many bytes were read."""
+    reader = Reader(build, path)
+    begin = time.process_time()
+    size = reader.read()
+    return time.process_time() - begin, size
 
 
 def report_versions(build, archives):
@@ -72,11 +107,13 @@ def report_versions(build, archives):
                 subprocess.run([cerberus, "kpack", "recompress", path, "-q",
                                 "--format", version, "-o", file], check=True)
             size = [os.path.getsize(file) / 1e6 for file in files]
-            times = [[], []]
-            for _ in range(5):
+            times, sizes = [[], []], set()
+            for _ in range(15):
                 for mine, file in zip(times, files):
-                    mine.append(processor([cerberus, "kpack", "verify", "-q",
-                                           file]))
+                    seconds, read = seconds_to_read(build, file)
+                    mine.append(seconds)
+                    sizes.add(read)
+            assert len(sizes) == 1, sizes
             read = [statistics.median(mine) for mine in times]
             print("  %-44s%10.2f%10.2f%8.2f%10.2f" % (
                 os.path.basename(path), *size, size[1] / size[0],

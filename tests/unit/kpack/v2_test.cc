@@ -99,6 +99,31 @@ TEST(V2, WhatResemblesIsStoredOnce) {
   EXPECT_TRUE(CheckArchive(**archive).empty());
 }
 
+// Who reads several entries gets it unpacked once; who reads one, no copy of
+// it.
+TEST(V2, WhatOthersReferToIsKept) {
+  const std::string code = Noise(20000, 1);
+  const std::string written =
+      Written({{"p#0", "gfx1100", "hsaco", ToBytes(code), {}},
+               {"q#0", "gfx1100", "hsaco", ToBytes(code + "q"), {}}});
+  for (const int reads : {1, 2}) {
+    std::string bytes = written;
+    const auto archive = Archive::FromBytes(AsBytes(bytes), "t.kpack");
+    ASSERT_TRUE(archive.has_value()) << archive.error().ToString();
+    for (int i = 0; i < reads; ++i) {
+      EXPECT_EQ(MustRead(**archive, "p#0", "gfx1100"), code);
+    }
+    bytes[100] ^= 1;  // of the first blob
+    const std::string other = MustRead(**archive, "q#0", "gfx1100");
+    if (reads == 1) {
+      EXPECT_THAT(other, HasSubstr("in its reference, blob 0"));
+    } else {
+      EXPECT_EQ(other, code + "q");
+      EXPECT_EQ(MustRead(**archive, "p#0", "gfx1100"), code);
+    }
+  }
+}
+
 TEST(V2, PlainAndEmpty) {
   EditOptions options;
   options.compression = Compression::kNone;
