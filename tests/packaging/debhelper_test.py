@@ -7,10 +7,11 @@ without the fields that it fills in by itself.
 import argparse
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import tempfile
+
+import newer_debhelper
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEBHELPER = ROOT / "packaging/debhelper"
@@ -43,15 +44,6 @@ def fields(deb):
     return found
 
 
-def raise_level(control):
-    """To 14, where relations come of substitution variables by themselves."""
-    text = control.read_text().replace("compat (= 13)", "compat (= 14)")
-    text = re.sub(r",? ?\$\{(misc|shlibs|cerberus):\w+\}", "", text)
-    text = re.sub(r"(?m)^(Depends|Suggests):\n", "", text)
-    assert "misc:" not in text and "(= 14)" in text, text
-    control.write_text(text)
-
-
 class Builder:
     def __init__(self, options, work):
         self.work = work
@@ -67,19 +59,19 @@ class Builder:
             self.perl = DEBHELPER
             self.private = build / "lib/cerberus"
         self.emulator = self.private / "emulator"
-        self.debhelper = options.debhelper and (
-            pathlib.Path(options.debhelper).resolve() / "usr")
+        self.debhelper = options.debhelper
 
     def environment(self, path=(), **more):
-        folders = [*path, *self.programs, self.nvcc, os.environ["PATH"]]
-        perl = [self.perl]
+        folders = [*path, *self.programs, self.nvcc]
+        found = {
+            "PATH": ":".join(map(str, [*folders, os.environ["PATH"]])),
+            "PERL5LIB": str(self.perl),
+        }
         if self.debhelper:
-            folders.insert(-1, self.debhelper / "bin")
-            perl.append(self.debhelper / "share/perl5")
-            more["DPKG_DATADIR"] = str(self.debhelper / "share/dpkg")
+            found = newer_debhelper.environment(self.debhelper, folders,
+                                                [self.perl])
         return {
-            "PATH": ":".join(str(p) for p in folders),
-            "PERL5LIB": ":".join(str(p) for p in perl),
+            **found,
             "HOME": str(self.work),
             "LC_ALL": "C.UTF-8",
             "EMULATOR": str(self.emulator),
@@ -92,7 +84,7 @@ class Builder:
         source = folder / "a" / sample
         shutil.copytree(ROOT / "packaging/samples" / sample, source)
         if self.debhelper:
-            raise_level(source / "debian/control")
+            newer_debhelper.raise_level(source / "debian/control")
         if change:
             change(source)
         log = run("dpkg-buildpackage", "-us", "-uc", "-d", "-b", cwd=source,
@@ -158,9 +150,8 @@ def check_sample(builder, sample):
         assert log.index(before) < log.index("dh_cerberus\n"), log
     if builder.debhelper:
         assert log.index("dh_cerberus\n") < log.index("dh_fixperms"), log
-    # A lintian that is older than the field Commands.
-    suppress = ["--suppress-tags", "unknown-field"] * bool(builder.debhelper)
-    found = check_packages(sample, folder, *suppress)
+    found = check_packages(
+        sample, folder, *newer_debhelper.LINTIAN * bool(builder.debhelper))
 
     root = builder.work / f"{sample}.root"
     builder.unpack([found[sample], found[f"{sample}-gfx1100"],

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Makes Cerberus' own Debian packages of a finished build, without compiling:
 each file that is installed is in one component of CMake and in its package,
-and lintian finds no fault. tests/long/debian_packages.py builds them.
+and lintian finds no fault. tests/long/debian_packages.py builds them. With
+--debhelper at the compatibility level of a later debhelper, 14.
 """
 import argparse
 import os
@@ -9,6 +10,8 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+
+import newer_debhelper
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMPONENTS = {
@@ -86,15 +89,24 @@ def check_packages(packages, components):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", required=True)
-    build = pathlib.Path(parser.parse_args().build).resolve()
+    parser.add_argument("--debhelper", help="where a later debhelper and "
+                        "dpkg's Perl modules are unpacked")
+    options = parser.parse_args()
+    build = pathlib.Path(options.build).resolve()
+    later, lintian = {}, []
+    if options.debhelper:
+        later = newer_debhelper.environment(options.debhelper, [])
+        lintian = newer_debhelper.LINTIAN
     with tempfile.TemporaryDirectory() as name:
         work = pathlib.Path(name)
         components = check_components(build, work)
         source = work / "source/cerberus"
         for part in ("debian", "docs", "packaging"):
             shutil.copytree(ROOT / part, source / part, symlinks=True)
+        if options.debhelper:
+            newer_debhelper.raise_level(source / "debian/control")
         run("dpkg-buildpackage", "-us", "-uc", "-d", "-b", cwd=source, env={
-            **os.environ, "CERBERUS_BUILD": str(build), "LC_ALL": "C.UTF-8",
+            **os.environ, **later, "CERBERUS_BUILD": str(build), "LC_ALL": "C.UTF-8",
             "DEB_BUILD_OPTIONS": "noautodbgsym",
             # Nobody keeps them.
             "DPKG_DEB_COMPRESSOR_TYPE": "gzip",
@@ -106,7 +118,7 @@ def main():
             packages[package] = files_in(work / package)
         check_packages(packages, components)
         run("lintian", "--allow-root", "--fail-on", "error,warning",
-            "--suppress-tags", SUPPRESSED,
+            "--suppress-tags", SUPPRESSED, *lintian,
             *(work / "source").glob("*.changes"),
             env={**os.environ, "LC_ALL": "C.UTF-8"})
         print(f"{len(components)} installed files, {len(packages)} packages: "
