@@ -88,8 +88,15 @@ Result<Staging> Staging::Create(const std::string& output) {
   }
   // A file without a name is that of a run which has ended just now.
   struct stat st;
-  if (::flock(staging.lock_.get(), LOCK_EX | LOCK_NB) != 0 ||
-      ::fstat(staging.lock_.get(), &st) != 0 || st.st_nlink == 0) {
+  const bool locked = ::flock(staging.lock_.get(), LOCK_EX | LOCK_NB) == 0;
+  if (!locked && errno != EWOULDBLOCK) {
+    const int why = errno;
+    ::unlink(lock.c_str());
+    ::rmdir(folder.c_str());
+    return Err(ErrnoDiag(
+        output, "cannot be locked, so that no other run makes it", why));
+  }
+  if (!locked || ::fstat(staging.lock_.get(), &st) != 0 || st.st_nlink == 0) {
     return Err(Complaint(output, "another run is making it"));
   }
   // From here on it is ours to tidy up.
