@@ -195,11 +195,10 @@ Operand Program::ParseOperand(std::string_view s, Type type) {
       more = true;
     }
   }
-  if (s.ends_with(".l")) {
+  if (s.ends_with(".l") || s.ends_with(".h")) {
+    o.half = true;
+    o.hi = s.back() == 'h';
     s.remove_suffix(2);
-  } else if (s.ends_with(".h")) {
-    s.remove_suffix(2);
-    o.hi = true;
   }
   const auto bank = [&](std::string_view prefix, unsigned limit, u16 base,
                         Kind kind) {

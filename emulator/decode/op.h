@@ -96,6 +96,7 @@ struct Operand {
   bool sext : 1 = false;
   bool hi : 1 = false;      // 16-bit operand in the upper half; VOP3P: op_sel
   bool sel_hi : 1 = false;  // VOP3P: op_sel_hi
+  bool half : 1 = false;    // hi or low half alone: .h, .l in the text
   u64 imm = 0;
   const u32* row = nullptr;  // kImm: the value in every lane
 

@@ -37,9 +37,11 @@ const char* CounterName(const Wave& w, Wait wait) {
   }
 }
 
-// `halves`: of which halves of its registers the operand is; 0: all.
+// `halves`: of which halves of its registers the operand is, where its own text
+// does not say so; 0: all.
 void CheckOperand(Wave& w, const Operand& o, const Op& op, bool written,
                   u32 halves) {
+  if (o.half) halves = o.hi ? kFlagHighHalf : kFlagLowHalf;
   if (o.kind != Kind::kVgpr && o.kind != Kind::kSgpr) return;
   if (o.sgpr() && o.reg >= kNull) return;
   const u32 regs = RegistersOf(o, w.lanes);

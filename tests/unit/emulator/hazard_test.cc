@@ -91,6 +91,27 @@ INSTANTIATE_TEST_SUITE_P(
                  "global_load_short_d16 v2, v1, s[0:1]\n"
                  "global_load_short_d16_hi v4, v1, s[0:1]\n"
                  "s_waitcnt vmcnt(1)\nds_write_b16_d16_hi v1, v2"},
+        // rocBLAS 6.4 multiplies one half while the other is on its way.
+        WaitCase{"HalfThatIsMultiplied", "gfx1100",
+                 "global_load_d16_b16 v2, v1, s[0:1]\n"
+                 "global_load_d16_hi_b16 v2, v1, s[0:1]\n"
+                 "s_waitcnt vmcnt(1)\nv_mul_f16 v3.l, s2, v2.h",
+                 "v2 is read",
+                 "global_load_d16_b16 v2, v1, s[0:1]\n"
+                 "global_load_d16_hi_b16 v2, v1, s[0:1]\n"
+                 "s_waitcnt vmcnt(1)\nv_mul_f16 v3.l, s2, v2.l"},
+        WaitCase{"HalfThatIsWritten", "gfx1100",
+                 "global_load_d16_hi_b16 v2, v1, s[0:1]\n"
+                 "v_mov_b16 v2.h, v1.l",
+                 "v2 is overwritten",
+                 "global_load_d16_hi_b16 v2, v1, s[0:1]\n"
+                 "v_mov_b16 v2.l, v1.l"},
+        WaitCase{"HalvesThatAreOneOperand", "gfx1100",
+                 "global_load_d16_hi_b16 v2, v1, s[0:1]\n"
+                 "v_pk_mul_f16 v3, v1, v2",
+                 "v2 is read",
+                 "global_load_d16_hi_b16 v2, v1, s[0:1]\n"
+                 "s_waitcnt vmcnt(0)\nv_pk_mul_f16 v3, v1, v2"},
         WaitCase{"HalfOfAnAddress", "gfx1100",
                  "global_load_d16_hi_b16 v2, v1, s[0:1]\n"
                  "ds_store_b16 v2, v1",
