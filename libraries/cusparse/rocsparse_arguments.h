@@ -126,14 +126,21 @@ inline bool Said(const char* function, std::atomic<bool>* said, bool taken) {
   return taken;
 }
 
+// How much to take for what asks for so many bytes. Never none: by a null pointer
+// old versions knew who asks for the size.
+inline std::size_t RoomFor(std::size_t bytes) {
+  return bytes == 0 ? kBufferBytes : bytes;
+}
+inline StreamMemory WorkMemory(const Context& context, std::size_t bytes) {
+  return {*context.driver, context.stream, RoomFor(bytes)};
+}
+
 template <typename F>
 bool Rocsparse::WithMemory(const Context& context, const F& call,
                            Status* status) {
   std::size_t bytes = 0;
   if (call(nullptr, &bytes) != roc::Status::kSuccess) return false;
-  // Never null, by which old versions knew who asks for the size.
-  const StreamMemory memory(*context.driver, context.stream,
-                            bytes == 0 ? kBufferBytes : bytes);
+  const StreamMemory memory = WorkMemory(context, bytes);
   return memory.has() && IsTaken(call(memory.get(), nullptr), status);
 }
 

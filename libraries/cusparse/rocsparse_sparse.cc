@@ -156,7 +156,7 @@ bool Rocsparse::Triangle::Analyse(const Context& context, roc::Handle handle,
                          sizeof diagonal) == roc::Status::kSuccess &&
          Call(handle, alpha, system_, roc::SolveStage::kBufferSize, &bytes) ==
              roc::Status::kSuccess &&
-         driver_.allocate(&memory_, bytes == 0 ? kBufferBytes : bytes) == 0 &&
+         driver_.allocate(&memory_, RoomFor(bytes)) == 0 &&
          Call(handle, alpha, system_, roc::SolveStage::kAnalyse, &bytes) ==
              roc::Status::kSuccess;
 }
@@ -260,8 +260,7 @@ bool Rocsparse::MultiplySparse(const Context& context, const void* alpha,
         roc::Status::kSuccess) {
       return false;
     }
-    const StreamMemory memory(*context.driver, context.stream,
-                              bytes == 0 ? kBufferBytes : bytes);
+    const StreamMemory memory = WorkMemory(context, bytes);
     if (!memory.has()) return false;
     if (part != kValues && call(roc::ProductStage::kNonzeros, &bytes,
                                 memory.get()) != roc::Status::kSuccess) {
@@ -332,8 +331,7 @@ bool Rocsparse::ToSparse(const Context& context, const DnMat& a, const SpMat& b,
                           memory);
     };
     if (call(&bytes, nullptr) != roc::Status::kSuccess) return false;
-    const StreamMemory memory(*context.driver, context.stream,
-                              bytes == 0 ? kBufferBytes : bytes);
+    const StreamMemory memory = WorkMemory(context, bytes);
     // What it has found it keeps in this memory, which is gone between calls.
     if (!memory.has() || call(nullptr, memory.get()) != roc::Status::kSuccess) {
       return false;
