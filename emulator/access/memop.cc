@@ -7,6 +7,7 @@
 
 #include "emulator/access/shadow.h"
 #include "emulator/access/whole.h"
+#include "emulator/device/device.h"
 #include "emulator/device/launch.h"
 #include "emulator/vector/float_math.h"
 
@@ -364,11 +365,14 @@ u8* GlobalAt(Wave& w, u64 address, u32 bytes, int lane, const MemOp& op) {
   return reinterpret_cast<u8*>(address);
 }
 
-u8* LdsAt(Wave& w, u64 offset, u32 bytes, int lane, const MemOp& op) {
-  // Address and offset add up in 32 bits: LLVM folds offsets onto negative
-  // bases (AMDGPUISelDAGToDAG, isDSOffsetLegal).
-  offset = static_cast<u32>(offset);
-  if (bytes > w.lds_size || offset > w.lds_size - bytes) {
+namespace {
+
+bool HasLds(const Wave& w, u64 offset, u32 bytes) {
+  return bytes <= w.lds_size && offset <= w.lds_size - bytes;
+}
+
+u8* LdsWithin(Wave& w, u64 offset, u32 bytes, int lane, const MemOp& op) {
+  if (!HasLds(w, offset, bytes)) {
     ThrowAt(fmt::format("{} of {} bytes at LDS offset {:#x}, beyond the "
                         "group's {} bytes",
                         Verb(op), bytes, offset, w.lds_size),
@@ -385,6 +389,22 @@ u8* LdsAt(Wave& w, u64 offset, u32 bytes, int lane, const MemOp& op) {
     w.shadow->Lds(w, offset, bytes, lane, op.kind);
   }
   return w.lds + offset;
+}
+
+}  // namespace
+
+u8* LdsAt(Wave& w, u64 offset, u32 bytes, int lane, const MemOp& op) {
+  // Address and offset add up in 32 bits: LLVM folds offsets onto negative
+  // bases (AMDGPUISelDAGToDAG, isDSOffsetLegal).
+  offset = static_cast<u32>(offset);
+  // Loads of what is not there return zero, by which Tensile's kernels for
+  // gfx90a clear accumulators. Elsewhere that is a mistake.
+  if (op.kind == MemKind::kLoad && !HasLds(w, offset, bytes) &&
+      w.launch->device->options().whole_blocks) {
+    static u8 zeros[16] = {};  // nothing is stored through a load's address
+    return zeros;
+  }
+  return LdsWithin(w, offset, bytes, lane, op);
 }
 
 u8* ScratchAt(Wave& w, u64 offset, u32 bytes, int lane, const MemOp& op) {
@@ -404,7 +424,8 @@ u8* ScratchAt(Wave& w, u64 offset, u32 bytes, int lane, const MemOp& op) {
 
 u8* FlatAt(Wave& w, u64 address, u32 bytes, int lane, const MemOp& op) {
   if (address - kSharedAperture < kApertureSize) {
-    return LdsAt(w, address - kSharedAperture, bytes, lane, op);
+    // Beyond its end that is memory which is not there.
+    return LdsWithin(w, address - kSharedAperture, bytes, lane, op);
   }
   if (address - kPrivateAperture < kApertureSize) {
     return ScratchAt(w, address - kPrivateAperture, bytes, lane, op);

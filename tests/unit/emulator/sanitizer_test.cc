@@ -93,7 +93,33 @@ TEST_F(Access, MemoryThatEndsWhereAGpusDoes) {
   parts.lds_size = 128;
   Open(parts, Prologue() + "ds_load_b32 v2, v1" + kEnd, options);
   EXPECT_EQ(Report(128), "");
+  EXPECT_EQ(Report(129), "");
+  Open(parts, Prologue() + "ds_store_b32 v1, v1" + kEnd, options);
   EXPECT_THAT(Report(129), HasSubstr("LDS offset 0x200, beyond"));
+}
+
+// Vega ISA, section 11.4: loads out of range return zero. Each lane writes what
+// it has of LDS at 0, where there is something, and far behind its end.
+TEST_F(Access, LdsOutOfRangeIsZero) {
+  DeviceOptions options;
+  options.whole_blocks = true;
+  KernelParts parts;
+  parts.target = "gfx90a";
+  parts.lds_size = 512;
+  Open(parts,
+       "s_load_dwordx2 s[0:1], s[0:1], 0x0\n"
+       "v_lshlrev_b32 v1, 2, v0\nv_mov_b32 v2, -1\nds_write_b32 v1, v2\n"
+       "v_mov_b32 v3, 0xf00000\nds_read_b32 v4, v1\nds_read_b32 v5, v3\n"
+       "ds_read_b128 v[6:9], v3\n"
+       "s_waitcnt lgkmcnt(0)\nv_sub_u32 v4, v4, v5\nv_sub_u32 v4, v4, v9\n"
+       "global_store_dword v1, v4, s[0:1]" +
+           std::string(kEnd),
+       options);
+  Resize(256);
+  EXPECT_EQ(Report(64), "");
+  for (std::uint64_t i = 0; i < 64; ++i) {
+    EXPECT_EQ(reinterpret_cast<std::uint32_t*>(memory_.address)[i], ~0u) << i;
+  }
 }
 
 TEST_F(Access, AllocationsNeverTouch) {
