@@ -29,12 +29,15 @@ struct ReaderState {
 };
 
 struct Executable;
+struct SymbolState;
 struct Loaded {
   Executable* executable = nullptr;
   AgentState* agent = nullptr;
   CodeObject* code = nullptr;
   ByteSpan storage;
   std::unordered_map<std::string_view, const KernelInfo*> kernels;  // by symbol
+  // What iterating gives, once somebody has.
+  std::vector<SymbolState*> symbols;
 };
 struct SymbolState {
   AgentState* agent = nullptr;
@@ -52,6 +55,8 @@ struct Executable {
 
   // A symbol as the code objects have it: "k.kd" for kernel k.
   SymbolState* Find(AgentState* agent, const std::string& name);
+  // HIP 5.7 asks for them once for each kernel, of which Tensile has 14,000.
+  const std::vector<SymbolState*>& SymbolsOf(Loaded* loaded);
 };
 
 struct Tables {
@@ -94,6 +99,19 @@ SymbolState* Executable::Find(AgentState* agent, const std::string& name) {
     }
   }
   return nullptr;
+}
+
+const std::vector<SymbolState*>& Executable::SymbolsOf(Loaded* l) {
+  if (!l->symbols.empty()) return l->symbols;
+  const auto add = [&](const std::string& name) {
+    SymbolState* const symbol = Find(l->agent, name);
+    if (symbol != nullptr) l->symbols.push_back(symbol);
+  };
+  for (const auto& kernel : l->code->kernels()) add(kernel.symbol);
+  for (const auto& symbol : l->code->symbols()) {
+    if (symbol.is_variable) add(symbol.name);
+  }
+  return l->symbols;
 }
 
 Status Load(AgentState* agent, ReaderState* reader, Executable* executable,
@@ -402,18 +420,11 @@ HSA_API Status hsa_executable_iterate_agent_symbols(
     if (executable == nullptr) return kErrorInvalidExecutable;
     for (const auto& loaded : executable->loaded) {
       if (loaded->agent != agent) continue;
-      for (const auto& kernel : loaded->code->kernels()) {
-        all.push_back(executable->Find(agent, kernel.symbol));
-      }
-      for (const auto& symbol : loaded->code->symbols()) {
-        if (symbol.is_variable) {
-          all.push_back(executable->Find(agent, symbol.name));
-        }
-      }
+      const auto& symbols = executable->SymbolsOf(loaded.get());
+      all.insert(all.end(), symbols.begin(), symbols.end());
     }
   }
   for (SymbolState* symbol : all) {
-    if (symbol == nullptr) continue;
     const Status status = callback(
         handle, agent_handle, {reinterpret_cast<std::uint64_t>(symbol)}, data);
     if (status != kSuccess) return status;

@@ -43,6 +43,10 @@ TESTS = {"cublas_test": ["CublasLevel1.NormOfExtremes",
          "cublaslt_rocm_test": ["CublasLtFake.*"],
          "cusolver_test": ["*.NotANumber"],
          "cusparse_test": []}
+# And on one suite's alone: rocBLAS 6.4 rounds products of bf16 before it adds
+# them, in axpy and in gemv of transposed matrices.
+OF_SUITE = {("unstable", "cublas_test"): ["CublasEx.AxpyAndScal",
+                                          "CublasHalf.GemvOfManyMatrices"]}
 # Of NCCL's tests those that are RCCL's to pass, each in a process of its own: a
 # set of ranks after one that is gone ends in a fault on the emulated GPU. The
 # others have calls that not all ranks make, which it waits for, averages, which it
@@ -141,7 +145,8 @@ def main():
             for target in targets_of(source.stem, options):
                 tell(f"{source.stem} on {target}",
                      run(root_of(source.stem), target, work, program))
-        filters = [(name, "-" + ":".join(not_there))
+        filters = [(name, "-" + ":".join(
+                       not_there + OF_SUITE.get((options.suite, name), [])))
                    for name, not_there in TESTS.items()]
         filters += [(name, "Nccl." + one) for name, all_of in ALONE.items()
                     for one in all_of]

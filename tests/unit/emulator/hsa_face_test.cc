@@ -449,6 +449,32 @@ TEST_F(HsaTest, VariablesAreFound) {
             HSA_STATUS_ERROR_INVALID_SYMBOL_NAME);
 }
 
+// HIP 5.7 looks for each kernel in this way, and stops at it.
+TEST_F(HsaTest, SymbolsAreThoseThatHaveNames) {
+  std::vector<std::uint64_t> all, again;
+  const auto add = [](hsa_executable_t, hsa_executable_symbol_t symbol,
+                      void* to) {
+    static_cast<std::vector<std::uint64_t>*>(to)->push_back(symbol.handle);
+    return HSA_STATUS_SUCCESS;
+  };
+  OK(hsa_executable_iterate_symbols(executable_, add, &all));
+  OK(hsa_executable_iterate_symbols(executable_, add, &again));
+  EXPECT_EQ(all, again);
+  for (const char* name : {"AddOne.kd", "Only64.kd", "g_value", "g_constant"}) {
+    hsa_executable_symbol_t symbol = {};
+    OK(hsa_executable_get_symbol_by_name(executable_, name, &gpu_, &symbol));
+    EXPECT_EQ(std::count(all.begin(), all.end(), symbol.handle), 1) << name;
+  }
+  int calls = 0;
+  const auto stop = [](hsa_executable_t, hsa_executable_symbol_t, void* count) {
+    return ++*static_cast<int*>(count) == 2 ? HSA_STATUS_INFO_BREAK
+                                            : HSA_STATUS_SUCCESS;
+  };
+  EXPECT_EQ(hsa_executable_iterate_symbols(executable_, stop, &calls),
+            HSA_STATUS_INFO_BREAK);
+  EXPECT_EQ(calls, 2);
+}
+
 TEST_F(HsaTest, CodeForAnotherGpuIsRefused) {
   hsa_executable_t executable = {};
   OK(hsa_executable_create_alt(HSA_PROFILE_BASE,
