@@ -8,6 +8,7 @@
 
 #include "emulator/access/memop.h"
 #include "emulator/decode/decode.h"
+#include "emulator/device/device.h"
 #include "emulator/device/launch.h"
 
 namespace cerberus::emulator {
@@ -60,8 +61,9 @@ Descriptor ReadDescriptor(const Wave& w, u32 slot) {
 
 struct Address {
   u64 address = 0;
-  bool in_range = true;  // all of it
-  u32 bytes = 0;         // the first so many are
+  bool in_range = true;    // all of it
+  bool by_scalar = false;  // in range but for the scalar offset
+  u32 bytes = 0;           // the first so many are
   bool scratch = false;
 };
 
@@ -94,6 +96,8 @@ Address LaneAddress(const Wave& w, const BufferOp& b, const Descriptor& d,
            (IsCdna(w.gen) && offset + size <= u64{d.records});
   };
   r.in_range = in_range(bytes);
+  r.by_scalar = IsCdna(w.gen) && !by_index && !structured &&
+                offset + soffset + bytes > u64{d.records};
   // Loads and stores are checked component by component, atomics as a whole
   // (RDNA2 ISA, "Range checking").
   while (r.bytes > 0 && !in_range(r.bytes)) r.bytes -= std::min(r.bytes, 4u);
@@ -159,6 +163,16 @@ u8* At(Wave& w, const BufferOp& b, const Address& a, u32 lane) {
 void LoadInRange(Wave& w, const BufferOp& b, const Address& a, u32 lane,
                  u32* row, u32 to, u32 n) {
   u8 value[16] = {};
+  // Whether the scalar offset counts in the check is told differently.
+  // Tensile's kernels for gfx90a load rows behind a small matrix by it, and use
+  // none of what is found there.
+  const bool is_nothing = a.by_scalar && !a.scratch &&
+                          w.launch->device->options().whole_blocks &&
+                          !w.memory.Check(a.address, a.bytes);
+  if (is_nothing) {
+    LoadLaneData(b.mem, value, row, to, n);
+    return;
+  }
   if (a.in_range) {
     LoadLaneData(b.mem, At(w, b, a, lane), row, to, n);
     return;

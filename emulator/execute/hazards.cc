@@ -299,7 +299,7 @@ void CheckHazards(Wave& w, const Op& op) {
   const u64 farthest = h.now < h.until_matrix ? kHazardFar
                        : h.now < h.until      ? kHazardNear
                                               : any;
-  bool newer_c = false;
+  bool newer_c = false, newer_matrix = false;
   for (u64 i = 1; i <= std::min<u64>(h.count, size); ++i) {
     const Hazards::Issued& before = h.recent[(h.count - i) % size];
     const u64 between = h.now - before.at - WaitStates(*before.op);
@@ -307,7 +307,13 @@ void CheckHazards(Wave& w, const Op& op) {
     if (between >= std::max<u64>(HazardReach(*before.op), any)) continue;
     const Rule rule = RuleFor(w.gen, *before.op, op, newer_c);
     newer_c = newer_c || PassesAccumulator(*before.op, op);
-    if (rule.states > between) {
+    // A matrix instruction begins when the one before it has made its passes,
+    // of which each is a wait state: rocBLAS' complex products put one between
+    // a negated factor and its use.
+    const bool is_over = newer_matrix && (op.hazard & kMatrix) != 0 &&
+                         (before.op->hazard & kMatrix) == 0 && rule.states <= 2;
+    newer_matrix = newer_matrix || (before.op->hazard & kMatrix) != 0;
+    if (rule.states > between && !is_over) {
       Throw(fmt::format("{}: {} wait states behind '{}', {} are needed",
                         rule.why, between,
                         w.program->Contains(w.program->AddressOf(before.op))

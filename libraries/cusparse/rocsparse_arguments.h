@@ -126,8 +126,8 @@ inline bool Said(const char* function, std::atomic<bool>* said, bool taken) {
   return taken;
 }
 
-// How much to take for what asks for so many bytes. Never none: by a null pointer
-// old versions knew who asks for the size.
+// How much to take for what asks for so many bytes. Never none: by a null
+// pointer old versions knew who asks for the size.
 inline std::size_t RoomFor(std::size_t bytes) {
   return bytes == 0 ? kBufferBytes : bytes;
 }

@@ -362,6 +362,11 @@ INSTANTIATE_TEST_SUITE_P(
         StateCase{"M0ForLds", "gfx942", "s_mov_b32 m0, 0",
                   "global_load_lds_dword v1, s[0:1]", 1},
         StateCase{"VectorThenMatrix", "gfx90a", "v_mov_b32 v2, v1", kMfma16, 2},
+        // As rocBLAS' kernels for gfx90a begin complex products.
+        StateCase{"VectorThenSecondMatrix", "gfx90a",
+                  "v_add_f32 v6, -v1, 0\n"
+                  "v_mfma_f32_16x16x4f32 v[8:11], v2, v3, v[8:11]",
+                  "v_mfma_f32_16x16x4f32 v[8:11], v6, v3, v[8:11]", 0},
         StateCase{"Matrix4x4Read", "gfx90a", kMfma4x4, "v_mov_b32 v4, v8", 5},
         StateCase{"Matrix16x16Read", "gfx90a", kMfma16, "v_mov_b32 v4, v11",
                   11},

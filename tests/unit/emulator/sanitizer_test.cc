@@ -122,6 +122,26 @@ TEST_F(Access, LdsOutOfRangeIsZero) {
   }
 }
 
+// Rows that only the scalar offset of a buffer load reaches.
+TEST_F(Access, BuffersByTheirScalarOffset) {
+  const std::string code =
+      "s_load_dwordx2 s[4:5], s[0:1], 0x0\ns_mov_b32 s6, 4096\n"
+      "s_mov_b32 s7, 0x20000\ns_movk_i32 s8, 0x1000\n"
+      "v_mov_b32 v1, 0\nv_mov_b32 v2, -1\ns_waitcnt lgkmcnt(0)\n"
+      "buffer_load_dword v2, v1, s[4:7], s8 offen\ns_waitcnt vmcnt(0)\n"
+      "global_store_dword v1, v2, s[4:5]" +
+      std::string(kEnd);
+  Open("gfx90a", code);
+  Resize(4096);
+  EXPECT_THAT(Report(), HasSubstr("0 bytes past the end of a 4096-byte"));
+  DeviceOptions options;
+  options.whole_blocks = true;
+  Open("gfx90a", code, options);
+  Resize(4096);
+  EXPECT_EQ(Report(), "");
+  EXPECT_EQ(*reinterpret_cast<std::uint32_t*>(memory_.address), 0u);
+}
+
 TEST_F(Access, AllocationsNeverTouch) {
   Open("gfx1100", Prologue() + "global_store_b8 v1, v0, s[0:1]" + kEnd);
   for (const std::uint64_t size : {1, 255, 256, 4095, 4096, 4097, 8192}) {
