@@ -167,6 +167,34 @@ TEST(FloatModesExec, ZeroProductsKeepTheirSignInHalves) {
   }
 }
 
+// What a product that is stored was rounded by is found by a fused product and
+// sum; a difference with it is that of the number which was stored, also where
+// it could be fused. (1 + 2^-12)^2 = 1 + 2^-11 + 2^-24.
+TEST(FloatModesExec, ProductsThatStayAreRoundedInSums) {
+  const std::string text =
+      ".version 8.3\n.target sm_90\n.address_size 64\n"
+      ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
+      "  .reg .b64 %l<4>;\n  .reg .f32 %f<8>;\n"
+      "  ld.param.u64 %l0, [in];\n  ld.param.u64 %l1, [out];\n"
+      "  ld.global.f32 %f0, [%l0];\n  ld.global.f32 %f1, [%l0+4];\n"
+      "  mul.f32 %f2, %f0, %f0;\n  sub.f32 %f3, %f1, %f2;\n"
+      "  neg.f32 %f4, %f2;\n  fma.rn.f32 %f5, %f0, %f0, %f4;\n"
+      "  st.global.f32 [%l1], %f2;\n  st.global.f32 [%l1+4], %f3;\n"
+      "  st.global.f32 [%l1+8], %f5;\n  ret;\n}\n";
+  auto module = PtxModule::Compile(text);
+  ASSERT_TRUE(module) << module.error().ToString();
+  Buffer in((*module)->device(), 8), out((*module)->device(), 12);
+  in.as<float>()[0] = 1 + 0x1p-12f;
+  in.as<float>()[1] = 1 + 0x1p-11f;
+  Launch launch;
+  launch.params = {in.address(), out.address()};
+  const Status status = (*module)->Run("k", launch);
+  ASSERT_TRUE(status) << status.error().ToString();
+  EXPECT_EQ(out.as<float>()[0], 1 + 0x1p-11f);
+  EXPECT_EQ(out.as<float>()[1], 0);
+  EXPECT_EQ(out.as<float>()[2], 0x1p-24f);
+}
+
 // Each line computes %f1 from %f0. All of them are .ftz, so that the hardware
 // flushes, or none is.
 std::string OneByOne(std::span<const char* const> lines) {

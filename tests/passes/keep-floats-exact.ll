@@ -73,3 +73,58 @@ define float @no_minimum(i1 %is, float %a, float %b) {
 }
 
 attributes #0 = { "denormal-fp-math-f32"="preserve-sign,preserve-sign" }
+
+; A product that is used on its own, too, does not become part of a sum.
+; CHECK-LABEL: define float @product_and_sum(
+; CHECK-NEXT: fmul float %a, %b
+; CHECK-NEXT: fsub contract float %c, %product
+define float @product_and_sum(float %a, float %b, float %c,
+                              ptr addrspace(1) %out) {
+  %product = fmul contract float %a, %b
+  %sum = fsub contract float %c, %product
+  store float %product, ptr addrspace(1) %out
+  ret float %sum
+}
+
+; Nor one that another block uses, that becomes an f32, is taken twice, or goes
+; into a sum that is rounded on its own.
+; CHECK-LABEL: define float @products_apart(
+; CHECK: %over = fmul float
+; CHECK: %wide = fmul half
+; CHECK: %twice = fmul float
+; CHECK: %rounded = fmul float
+define float @products_apart(float %a, float %b, half %h, i1 %c) {
+  %over = fmul contract float %a, %b
+  %wide = fmul contract half %h, %h
+  %single = fpext half %wide to float
+  %wider = fadd contract float %a, %single
+  %twice = fmul contract float %b, %wider
+  %double = fadd contract float %twice, %twice
+  %rounded = fmul contract float %a, %double
+  %exact = fadd float %rounded, %b
+  %here = fadd contract float %over, %exact
+  br i1 %c, label %next, label %end
+next:
+  %there = fadd contract float %over, %here
+  br label %end
+end:
+  %result = phi float [ %there, %next ], [ %here, %0 ]
+  ret float %result
+}
+
+; One that goes into sums alone does, with a sign, too.
+; CHECK-LABEL: define double @products_of_sums(
+; CHECK-NEXT: %product = fmul contract double
+; CHECK: %half = fmul contract half
+define double @products_of_sums(double %a, double %b, half %h,
+                                ptr addrspace(1) %out) {
+  %product = fmul contract double %a, %b
+  %negative = fneg double %product
+  %x = fadd contract double %a, %negative
+  %y = fsub contract double %product, %b
+  %half = fmul contract half %h, %h
+  %z = fadd contract half %half, %h
+  store half %z, ptr addrspace(1) %out
+  %sum = fadd double %x, %y
+  ret double %sum
+}

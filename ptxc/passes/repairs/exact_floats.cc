@@ -63,6 +63,22 @@ void SelectAsIntegers(llvm::SelectInst& select) {
   select.eraseFromParent();
 }
 
+// Whether `product` need not be there on its own: all that use it are sums in
+// its block, which take it up.
+bool GoesIntoSums(const llvm::Instruction& product) {
+  return llvm::all_of(product.users(), [&](const llvm::User* user) {
+    const auto& sum = llvm::cast<llvm::Instruction>(*user);
+    if (sum.getParent() != product.getParent()) return false;
+    switch (sum.getOpcode()) {
+      case llvm::Instruction::FNeg: return GoesIntoSums(sum);
+      case llvm::Instruction::FAdd:
+      case llvm::Instruction::FSub:
+        return sum.hasAllowContract() && sum.getOperand(0) != sum.getOperand(1);
+      default: return false;
+    }
+  });
+}
+
 }  // namespace
 
 llvm::Value* WithoutSubnormal(llvm::Value* value) {
@@ -95,6 +111,10 @@ void KeepFloatsExact(llvm::Module& module) {
   for (llvm::Function& function : module) {
     std::vector<llvm::SelectInst*> selects;
     for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      if (instruction.getOpcode() == llvm::Instruction::FMul &&
+          instruction.hasAllowContract() && !GoesIntoSums(instruction)) {
+        instruction.setHasAllowContract(false);
+      }
       if (auto* half = llvm::dyn_cast<llvm::FPTruncInst>(&instruction)) {
         KeepSignOfProduct(*half);
       }

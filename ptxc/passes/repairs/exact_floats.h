@@ -28,6 +28,11 @@ llvm::Value* WithoutSubnormal(llvm::Value* value);
 // A product of f32 that is rounded to f16 becomes v_fma_mixlo_f16 a, b, +0,
 // and -0 + +0 is +0. It is written as a sum with -0, which changes nothing.
 //
+// A product that is used on its own, too, is one number wherever it is used, as
+// ptxas keeps it: of (d = a * b; e = c - d) AMDGPU's backend makes a fused
+// product and sum beside d, whereby what d was rounded by is lost for those who
+// look for it in e, as CUDA's powf and tgammaf do.
+//
 // x < c ? x : c becomes v_min_f32, which takes -0 for less than +0 and flushes
 // subnormals where the kernel's f32 arithmetic does. A selection does neither,
 // and is made one of integers where that could show.
