@@ -228,6 +228,49 @@ void ExpectEach(std::span<const char* const> lines, std::uint32_t in,
   }
 }
 
+// A float that becomes an integer is held within its range, also where it
+// becomes a float again at once, and an integer that was one in between.
+TEST(FloatModesExec, ConversionsThereAndBackSaturate) {
+  static constexpr const char* kLines[] = {
+      "{ .reg .b32 r; cvt.rzi.s32.f32 r, %f0; cvt.rn.f32.s32 %f1, r; }",
+      "{ .reg .b32 r; cvt.rzi.u32.f32 r, %f0; cvt.rn.f32.u32 %f1, r; }",
+      "{ .reg .b32 r; cvt.rpi.u32.f32 r, %f0; cvt.rn.f32.u32 %f1, r; }",
+      "{ .reg .b16 h; cvt.rni.s16.f32 h, %f0; cvt.rn.f32.s16 %f1, h; }",
+      "{ .reg .b16 h; cvt.rni.u16.f32 h, %f0; cvt.rn.f32.u16 %f1, h; }",
+      "{ .reg .b64 l; cvt.rzi.u64.f32 l, %f0; cvt.rn.f32.u64 %f1, l; }",
+      "{ .reg .b64 l; cvt.rzi.s64.f32 l, %f0; cvt.rn.f32.s64 %f1, l; }",
+      "{ .reg .f64 d; .reg .b32 r; cvt.f64.f32 d, %f0; cvt.rni.u32.f64 r, d;"
+      " cvt.rn.f64.u32 d, r; cvt.rn.f32.f64 %f1, d; }",
+      "{ .reg .f64 d; .reg .b32 r; cvt.f64.f32 d, %f0; cvt.rmi.s32.f64 r, d;"
+      " cvt.rn.f64.s32 d, r; cvt.rn.f32.f64 %f1, d; }",
+      "{ .reg .f64 d; .reg .b32 r; mov.b32 r, %f0; cvt.rn.f64.s32 d, r;"
+      " cvt.rzi.u32.f64 r, d; mov.b32 %f1, r; }",
+      "{ .reg .f64 d; .reg .b32 r; mov.b32 r, %f0; cvt.rn.f64.u32 d, r;"
+      " cvt.rzi.s32.f64 r, d; mov.b32 %f1, r; }",
+      "{ .reg .f64 d; .reg .b16 h, g; .reg .b32 r; mov.b32 {g, h}, %f0;"
+      " cvt.rn.f64.s16 d, h; cvt.rzi.u16.f64 h, d; cvt.u32.u16 r, h;"
+      " mov.b32 %f1, r; }",
+      "{ .reg .f32 f; .reg .b16 h, g; .reg .b32 r; mov.b32 {g, h}, %f0;"
+      " cvt.rn.f32.s16 f, h; cvt.rzi.u16.f32 h, f; cvt.u32.u16 r, h;"
+      " mov.b32 %f1, r; }",
+  };
+  const auto bits = [](float v) { return std::bit_cast<std::uint32_t>(v); };
+  ExpectEach(
+      kLines, bits(-73.25f),
+      std::vector<std::uint32_t>{bits(-73), 0, 0, bits(-73), 0, 0, bits(-73), 0,
+                                 bits(-74), 0, 0x7fffffff, 0, 0});
+  ExpectEach(
+      kLines, bits(1e20f),
+      std::vector<std::uint32_t>{
+          bits(0x1p31f), bits(0x1p32f), bits(0x1p32f), bits(32767), bits(65535),
+          bits(0x1p64f), bits(0x1p63f), bits(0x1p32f), bits(0x1p31f),
+          bits(1e20f), bits(1e20f), bits(1e20f) >> 16, bits(1e20f) >> 16});
+  ExpectEach(kLines, bits(-1e20f),
+             std::vector<std::uint32_t>{bits(-0x1p31f), 0, 0, bits(-32768), 0,
+                                        0, bits(-0x1p63f), 0, bits(-0x1p31f), 0,
+                                        0x7fffffff, 0, 0});
+}
+
 // An operation that changes no other number flushes subnormals all the same.
 TEST(FloatModesExec, IdentitiesFlush) {
   constexpr const char* kLines[] = {

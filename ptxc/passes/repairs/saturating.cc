@@ -15,6 +15,14 @@ bool IsSaturating(llvm::Intrinsic::ID id) {
   return id == llvm::Intrinsic::fptosi_sat || id == llvm::Intrinsic::fptoui_sat;
 }
 
+// Back from a float that an integer became, LLVM takes that integer.
+bool WasInteger(const llvm::Value* from) {
+  if (const auto* wider = llvm::dyn_cast<llvm::FPExtInst>(from)) {
+    from = wider->getOperand(0);
+  }
+  return llvm::isa<llvm::SIToFPInst, llvm::UIToFPInst>(from);
+}
+
 llvm::Value* Convert(llvm::IntrinsicInst& call) {
   const bool is_signed = call.getIntrinsicID() == llvm::Intrinsic::fptosi_sat;
   const unsigned bits = call.getType()->getIntegerBitWidth();
@@ -25,14 +33,14 @@ llvm::Value* Convert(llvm::IntrinsicInst& call) {
     from = b.CreateFPExt(from, b.getFloatTy());
   }
   if (!is_signed) {
-    llvm::Value* number = b.CreateFPToUI(from, word);
+    llvm::Value* number = b.CreateFreeze(b.CreateFPToUI(from, word));
     if (bits == kBits) return number;
     const llvm::APInt most = llvm::APInt::getMaxValue(bits).zext(kBits);
     number = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, number,
                                      llvm::ConstantInt::get(word, most));
     return b.CreateTrunc(number, call.getType());
   }
-  llvm::Value* number = b.CreateFPToSI(from, word);
+  llvm::Value* number = b.CreateFreeze(b.CreateFPToSI(from, word));
   if (bits == kBits) return number;
   const llvm::APInt least = llvm::APInt::getSignedMinValue(bits).sext(kBits);
   const llvm::APInt most = llvm::APInt::getSignedMaxValue(bits).sext(kBits);
@@ -52,7 +60,8 @@ void SaturateByInstruction(llvm::Module& module) {
       auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
       if (call == nullptr || !IsSaturating(call->getIntrinsicID()) ||
           !call->getType()->isIntegerTy() ||
-          call->getType()->getIntegerBitWidth() > kBits) {
+          call->getType()->getIntegerBitWidth() > kBits ||
+          WasInteger(call->getArgOperand(0))) {
         continue;
       }
       call->replaceAllUsesWith(Convert(*call));
