@@ -37,6 +37,7 @@ from package_open3d import open3d
 from package_openmm import openmm
 from package_numba_mlir import check_kernels, numba_mlir
 from package_nvcomp import nvcomp
+from package_pennylane import pennylane
 from package_pmcx import pmcx
 from package_pycolmap import pycolmap
 from package_pykeops import folders as pykeops_folders, pykeops
@@ -104,6 +105,10 @@ OWN_WHEELS = {"blender": ["bpy==5.0.1"],
                        "nvidia-cuda-runtime-cu12==12.9.*"],
               "pyimagecuda": ["pyimagecuda==0.1.5", "numpy==2.4.6"],
               "pyqrack": ["pyqrack-cuda==1.27.0", "numpy==2.4.6"],
+              "pennylane": ["pennylane-lightning-gpu==0.45.0",
+                            "pennylane==0.45.1",
+                            "custatevec-cu12==1.15.0", "numpy==2.4.6",
+                            "nvidia-cuda-runtime-cu12==12.9.*"],
               "pmcx": ["pmcx==0.8.1", "numpy==2.4.6"],
               "pykeops": ["pykeops==2.3", "numpy==2.4.6",
                           "nvidia-cuda-nvrtc==13.0.*",
@@ -134,6 +139,7 @@ OWN_WHEELS = {"blender": ["bpy==5.0.1"],
                          "numpy==1.26.4"]}
 # The PTX within cuStateVec is for this compute capability or newer.
 ENVIRONMENT = {"custatevec": {"CERBERUS_CC": "10.0"},
+               "pennylane": {"CERBERUS_CC": "10.0"},
                # One that Blender has no machine code for, but PTX.
                "blender": {"CERBERUS_CC": "9.0"},
                "triton_hopper": {"CERBERUS_CC": "9.0"},
@@ -455,7 +461,8 @@ PACKAGES = {f.__name__: f for f in (numba, cuda_bindings, cuda_core, cupy,
                                     kedm, osqp, pyimagecuda, pyqrack, quadrants,
                                     tvm, pmcx, pykeops, thinc, stumpy,
                                     cudnn_frontend, slangpy,
-                                    snapml, nvcomp, numba_mlir, blender)}
+                                    snapml, nvcomp, numba_mlir, blender,
+                                    pennylane)}
 
 
 def install(folder, wheels):
