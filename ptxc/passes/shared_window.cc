@@ -185,7 +185,6 @@ class Rewriter {
         layout_(layout),
         clusters_(clusters),
         b_(&*kernel.getEntryBlock().getFirstNonPHIOrDbgOrAlloca()),
-        start_(b_.GetInsertPoint()),
         pointer_(llvm::PointerType::get(kernel.getContext(), kAsGlobal)) {}
 
   // False if there is something that only LDS can do.
@@ -196,7 +195,9 @@ class Rewriter {
     for (Instruction& instruction : llvm::instructions(kernel_)) {
       instructions.push_back(&instruction);
     }
-    // Expressions of constants become instructions, behind the window's.
+    // Expressions of constants become instructions, behind the window's: what
+    // stood there before may be gone with the cluster's questions.
+    start_ = std::next(llvm::cast<Instruction>(first_)->getIterator());
     for (Instruction* instruction : instructions) ExpandConstants(*instruction);
     instructions.insert(instructions.end(), expanded_.begin(), expanded_.end());
     MarkOwn(instructions);
@@ -495,7 +496,7 @@ class Rewriter {
   const WindowLayout& layout_;
   const bool clusters_;
   llvm::IRBuilder<> b_;
-  const llvm::BasicBlock::iterator start_;
+  llvm::BasicBlock::iterator start_;  // of what needs the window
   llvm::Type* const pointer_;
   // The start of the block's window, or of its cluster's first one's, also as
   // an integer, and how far behind it the block's own starts.

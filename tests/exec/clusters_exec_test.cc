@@ -339,5 +339,37 @@ TEST(ClustersExec, Forms) {
   EXPECT_TRUE((*module)->Facts("always").explicit_cluster);
 }
 
+// What asks for the cluster may be a kernel's first instruction, in front of
+// constant addresses.
+TEST(ClustersExec, AsksFirst) {
+  const std::string text = std::string(kHeader) +
+                           R"(.visible .entry k(.param .u64 out)
+{
+  .shared .align 8 .b32 data[2];
+  .reg .b64 %out;
+  .reg .b32 %r<3>;
+)" + kMeet + R"(  st.shared.u32 [data+4], 7;
+  ld.param.u64 %out, [out];
+  mov.u32 %r0, %cluster_ctarank;
+  mad.wide.u32 %out, %r0, 4, %out;
+  ld.shared.u32 %r1, [data+4];
+  add.u32 %r1, %r1, %r0;
+  st.global.u32 [%out], %r1;
+  ret;
+}
+)";
+  const auto module = PtxModule::Compile(text);
+  ASSERT_TRUE(module) << module.error().ToString();
+  Buffer out((*module)->device(), 4 * kBlocks);
+  Launch launch;
+  launch.grid = launch.cluster = {kBlocks, 1, 1};
+  launch.params = {out.address()};
+  const Status status = (*module)->Run("k", launch);
+  ASSERT_TRUE(status) << status.error().ToString();
+  for (std::uint32_t i = 0; i < kBlocks; ++i) {
+    EXPECT_EQ(out.as<std::uint32_t>()[i], 7 + i);
+  }
+}
+
 }  // namespace
 }  // namespace cerberus::exec
