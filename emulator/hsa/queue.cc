@@ -1,13 +1,17 @@
-// What carries packets out: one thread for each queue, in the order of the
-// packets (HSA Platform System Architecture 1.2, "User mode queuing" and
-// "Architected Queuing Language").
+// What carries packets out (HSA Platform System Architecture 1.2, "User mode
+// queuing" and "Architected Queuing Language").
+//
+// Packets begin in order. One with the barrier bit begins when all before it
+// have ended, another one at once; nothing behind a barrier begins before its
+// end. So a queue has a thread for each kernel that runs, and one more that
+// sees the next packet: a kernel may wait for one behind it. Whichever thread
+// is idle takes the next packet; where all have the barrier bit that is the one
+// which carried out the last, and no other one wakes.
 //
 // A packet's place belongs to the processor from when its header has a type
-// until the read index is past it; a kernel may read its own packet all that
-// time. Packets begin in order, and here each also ends before the next begins,
-// which the barrier bit asks for and nothing forbids. The processor looks at a
-// queue when its doorbell rings, and now and then, since a doorbell may be rung
-// by a plain write.
+// until the read index is past it and all before it; a kernel may read its own
+// packet all that time. The processor looks at a queue when its doorbell rings,
+// and now and then, since a doorbell may be rung by a plain write.
 #include "emulator/hsa/queue.h"
 
 #include <atomic>
@@ -19,6 +23,7 @@
 #include <mutex>
 #include <set>
 #include <thread>
+#include <vector>
 
 #include "emulator/hsa/memory.h"
 #include "emulator/hsa/runtime.h"
@@ -36,6 +41,9 @@ namespace {
 constexpr std::uint32_t kSharedApertureHigh = 1u << 16;
 constexpr std::uint32_t kPrivateApertureHigh = 2u << 16;
 
+// As many packets of a queue are carried out at once.
+constexpr std::uint32_t kMostAtOnce = 32;
+
 class QueueState {
  public:
   static QueueState* Make(AgentState* agent, std::uint32_t size,
@@ -49,9 +57,18 @@ class QueueState {
 
  private:
   QueueState() = default;
+  Packet& PacketAt(std::uint64_t index) {
+    return ring_[index & (block_->queue.size - 1)];
+  }
   void Loop();
-  bool HasPacket();
-  void CarryOut(Packet& packet);
+  void Sleep(std::unique_lock<std::mutex>& lock, Patience& patience);
+  // The following under the lock.
+  bool MayBegin();
+  std::condition_variable* Begin(bool is_barrier);
+  void AddThread();
+  std::condition_variable* ToCall();
+  void Retire(std::uint64_t index);
+
   Status Execute(Packet& packet, Times* times);
   Status Dispatch(const DispatchPacket& packet);
   Status WaitForSignals(const BarrierPacket& packet, bool all);
@@ -65,10 +82,19 @@ class QueueState {
   SignalBlock* doorbell_ = nullptr;
   QueueCallback callback_ = nullptr;
   void* data_ = nullptr;
-  std::thread thread_;
   std::mutex mutex_;
-  std::condition_variable wake_;
-  bool rung_ = false;
+  std::condition_variable wake_, wake_other_;  // idle threads
+  std::vector<std::thread> threads_;
+  std::uint32_t idle_ = 0;
+  bool called_ = false;        // an idle thread, which has yet to come
+  bool looked_at_ = false;     // an idle thread looks now and then
+  bool looked_after_ = false;  // a second one does, more rarely
+  std::uint64_t next_ = 0;     // the packet that is to begin
+  std::uint64_t oldest_ = 0;   // the first that has not ended
+  std::uint32_t running_ = 0;
+  bool blocked_ = false;     // by a barrier
+  std::vector<bool> ended_;  // by place in the ring
+  bool failed_ = false;
   std::atomic<bool> stop_{false};
 };
 
@@ -102,6 +128,7 @@ std::atomic_ref<std::uint64_t> ReadIndex(const Queue* queue) {
 PacketType TypeOf(std::uint16_t header) {
   return static_cast<PacketType>(header & 0xff);
 }
+constexpr std::uint16_t kBarrierBit = 1 << 8;
 
 QueueState* QueueState::Make(AgentState* agent, std::uint32_t size,
                              std::uint32_t type, QueueCallback callback,
@@ -123,6 +150,7 @@ QueueState* QueueState::Make(AgentState* agent, std::uint32_t size,
   state->doorbell_ = doorbell;
   state->callback_ = callback;
   state->data_ = data;
+  state->ended_.resize(size);
   doorbell->kind = -1;
   doorbell->queue = reinterpret_cast<std::uint64_t>(state);
   Queue& queue = block->queue;
@@ -137,70 +165,142 @@ QueueState* QueueState::Make(AgentState* agent, std::uint32_t size,
   std::lock_guard<std::mutex> lock(All().mutex);
   queue.id = All().next_id++;
   All().queues.insert(state);
-  state->thread_ = std::thread([state] { state->Loop(); });
+  std::lock_guard<std::mutex> state_lock(state->mutex_);
+  state->AddThread();
   return state;
 }
 
 QueueState::~QueueState() {
-  // A signal handler of the program may destroy the queue that ran it.
-  if (thread_.get_id() == std::this_thread::get_id()) thread_.detach();
-  else if (thread_.joinable()) thread_.join();
+  std::vector<std::thread> threads;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    threads.swap(threads_);
+  }
+  for (std::thread& thread : threads) {
+    // The queue's callback may destroy it.
+    if (thread.get_id() == std::this_thread::get_id()) thread.detach();
+    else thread.join();
+  }
   DropSignal(doorbell_);
   // The block and the ring stay: a late writer must not hit other memory.
 }
 
+void QueueState::AddThread() {
+  if (!stop_) threads_.emplace_back([this] { Loop(); });
+}
+
 void QueueState::Ring() {
+  std::condition_variable* idle = nullptr;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    rung_ = true;
+    if (MayBegin()) idle = ToCall();
   }
-  wake_.notify_one();
+  if (idle != nullptr) idle->notify_one();
+}
+
+// By what an idle thread is to be called, or null. One at a time: who comes
+// looks whether there is work for another one. First the one that looks at the
+// queue, which slept last.
+std::condition_variable* QueueState::ToCall() {
+  if (called_ || idle_ == 0) return nullptr;
+  called_ = true;
+  return looked_at_ ? &wake_ : &wake_other_;
 }
 
 void QueueState::Stop() {
-  stop_ = true;
-  Ring();
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  wake_other_.notify_all();
   Notify();
 }
 
-bool QueueState::HasPacket() {
-  const std::uint64_t at = block_->read_index;
-  std::atomic_ref<std::uint16_t> header(
-      ring_[at & (block_->queue.size - 1)].header);
-  return TypeOf(header.load(std::memory_order_acquire)) != kPacketInvalid;
+bool QueueState::MayBegin() {
+  if (blocked_ || running_ == kMostAtOnce ||
+      next_ - oldest_ == block_->queue.size) {
+    return false;
+  }
+  const std::uint16_t header =
+      std::atomic_ref<std::uint16_t>(PacketAt(next_).header)
+          .load(std::memory_order_acquire);
+  return TypeOf(header) != kPacketInvalid &&
+         ((header & kBarrierBit) == 0 || running_ == 0);
+}
+
+std::condition_variable* QueueState::Begin(bool is_barrier) {
+  ++next_;
+  ++running_;
+  blocked_ = is_barrier;
+  if (blocked_) return nullptr;
+  // Somebody has to see what comes while the kernel runs.
+  if (idle_ == 0) AddThread();
+  return MayBegin() ? ToCall() : nullptr;
+}
+
+// The places of packets that have ended are the program's again when all before
+// them have, too.
+void QueueState::Retire(std::uint64_t index) {
+  const std::uint32_t mask = block_->queue.size - 1;
+  ended_[index & mask] = true;
+  while (oldest_ != next_ && ended_[oldest_ & mask]) {
+    ended_[oldest_ & mask] = false;
+    std::atomic_ref<std::uint16_t>(PacketAt(oldest_).header)
+        .store(kPacketInvalid, std::memory_order_release);
+    ++oldest_;
+    ReadIndex(queue()).fetch_add(1);
+  }
+}
+
+void QueueState::Sleep(std::unique_lock<std::mutex>& lock, Patience& patience) {
+  ++idle_;
+  if (!looked_at_) {
+    looked_at_ = true;
+    wake_.wait_for(lock, patience.Next());
+    looked_at_ = false;
+  } else if (!looked_after_) {
+    looked_after_ = true;
+    wake_other_.wait_for(lock, Patience::kLongest);
+    looked_after_ = false;
+  } else {
+    wake_other_.wait(lock);
+  }
+  --idle_;
+  called_ = false;
 }
 
 void QueueState::Loop() {
+  std::unique_lock<std::mutex> lock(mutex_);
   Patience patience;
   while (!stop_) {
-    {
-      std::unique_lock<std::mutex> lock(mutex_);
-      if (!HasPacket()) {
-        wake_.wait_for(lock, patience.Next(),
-                       [this] { return rung_ || stop_; });
-      }
-      rung_ = false;
+    if (!MayBegin()) {
+      Sleep(lock, patience);
+      continue;
     }
-    while (!stop_ && HasPacket()) {
-      patience.Reset();
-      CarryOut(ring_[block_->read_index & (block_->queue.size - 1)]);
+    patience.Reset();
+    const std::uint64_t index = next_;
+    Packet& packet = PacketAt(index);
+    const bool is_barrier = TypeOf(packet.header) != kPacketDispatch;
+    std::condition_variable* const other = Begin(is_barrier);
+    lock.unlock();
+    if (other != nullptr) other->notify_one();
+    Times times;
+    const Status status = Execute(packet, &times);
+    if (status != kSuccess) {
+      Fail(status);
+      return;  // the callback may have destroyed the queue
     }
+    lock.lock();
+    if (stop_) return;
+    const Signal completion = packet.dispatch.completion;
+    Retire(index);
+    lock.unlock();
+    Complete(completion, times);
+    lock.lock();
+    if (is_barrier) blocked_ = false;
+    --running_;
   }
-}
-
-void QueueState::CarryOut(Packet& packet) {
-  Times times;
-  const Status status = Execute(packet, &times);
-  if (status != kSuccess) {
-    Fail(status);
-    return;
-  }
-  if (stop_) return;
-  const Signal completion = packet.dispatch.completion;
-  std::atomic_ref<std::uint16_t>(packet.header)
-      .store(kPacketInvalid, std::memory_order_release);
-  ReadIndex(queue()).fetch_add(1);
-  Complete(completion, times);
 }
 
 Status QueueState::Execute(Packet& packet, Times* times) {
@@ -327,7 +427,12 @@ Status QueueState::WaitForValue(const BarrierValuePacket& packet) {
 // A queue with an error takes nothing more. Who made it is told; who did not
 // want to be told is ended, as by AMD's runtime.
 void QueueState::Fail(Status status) {
-  stop_ = true;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (failed_) return;
+    failed_ = true;
+  }
+  Stop();
   Report(std::string("a queue ends with ") + NameOf(status));
   if (callback_ != nullptr) callback_(status, queue(), data_);
 }

@@ -131,8 +131,9 @@ bool WaitUntil(const std::function<bool()>& done, std::uint64_t deadline) {
 void Complete(Signal signal, const Times& times) {
   if (signal.handle == 0) return;
   SignalBlock* const block = BlockOf(signal);
-  block->start = times.start;
-  block->end = times.end;
+  // Packets that run at once may have the same signal.
+  std::atomic_ref<std::uint64_t>(block->start).store(times.start);
+  std::atomic_ref<std::uint64_t>(block->end).store(times.end);
   ValueOf(block).fetch_sub(1);
   Notify();
 }

@@ -49,9 +49,9 @@ class Patience {
     return now;
   }
   void Reset() { next_ = kShortest; }
+  static constexpr std::chrono::milliseconds kShortest{5}, kLongest{320};
 
  private:
-  static constexpr std::chrono::milliseconds kShortest{5}, kLongest{320};
   std::chrono::milliseconds next_ = kShortest;
 };
 

@@ -209,6 +209,166 @@ TEST_F(HsaTest, ABarrierValueComparesUnderItsMask) {
   OK(hsa_queue_destroy(queue));
 }
 
+// A kernel that runs until its flag is set, and what is behind it in its queue.
+class HsaRunningKernelTest : public HsaTest {
+ protected:
+  void SetUp() override {
+    HsaTest::SetUp();
+    if (HasFatalFailure()) return;
+    queue_ = MakeQueue();
+    flag_ = Allocate<int>(seen_.kernarg, 1);
+    data_ = Allocate<int>(seen_.device, 64);
+    *flag_ = 0;
+    std::memset(data_, 0, 256);
+    running_ = MakeSignal(1);
+    const Kernel forever = Find("Forever");
+    auto packet =
+        Dispatch(forever, Arguments(forever, flag_, 8, 1, 1), 1, 1, running_);
+    Put(queue_, &packet);
+  }
+  void TearDown() override {
+    *flag_ = 1;  // it must not hold up the end
+    OK(hsa_queue_destroy(queue_));
+    HsaTest::TearDown();
+  }
+  hsa_kernel_dispatch_packet_t AddOne(int* data, std::uint32_t n,
+                                      bool barrier_bit, hsa_signal_t done) {
+    auto packet =
+        Dispatch(Find("AddOne"), AddOneArguments(data, static_cast<int>(n), n),
+                 n, static_cast<std::uint16_t>(n), done);
+    if (!barrier_bit) packet.header = HSA_PACKET_TYPE_KERNEL_DISPATCH;
+    return packet;
+  }
+  void PutBarrier(std::uint16_t type, bool barrier_bit, hsa_signal_t waits_for,
+                  hsa_signal_t done) {
+    hsa_barrier_and_packet_t barrier = {};
+    barrier.header = static_cast<std::uint16_t>(
+        type | (barrier_bit ? 1 << HSA_PACKET_HEADER_BARRIER : 0));
+    barrier.dep_signal[2] = waits_for;
+    barrier.completion_signal = done;
+    Put(queue_, &barrier);
+  }
+
+  static constexpr std::uint64_t kMoment = 20000000;
+  hsa_queue_t* queue_ = nullptr;
+  int* flag_ = nullptr;
+  int* data_ = nullptr;
+  hsa_signal_t running_ = {};
+};
+
+TEST_F(HsaRunningKernelTest, EndsByOneBehindIt) {
+  const hsa_signal_t done = MakeSignal(1);
+  const auto packet = AddOne(flag_, 1, false, done);
+  Put(queue_, &packet);
+  EXPECT_EQ(WaitFor(done), 0);
+  EXPECT_EQ(WaitFor(running_), 0);
+}
+
+// The doorbell is memory, too.
+TEST_F(HsaRunningKernelTest, EndsByOneThatNoDoorbellTells) {
+  const auto packet = AddOne(flag_, 1, false, {});
+  const std::uint64_t at = hsa_queue_add_write_index_relaxed(queue_, 1);
+  std::memcpy(static_cast<char*>(queue_->base_address) + 64 * at + 2,
+              reinterpret_cast<const char*>(&packet) + 2, 62);
+  __atomic_store_n(static_cast<std::uint16_t*>(queue_->base_address) + 32 * at,
+                   packet.header, __ATOMIC_RELEASE);
+  EXPECT_EQ(WaitFor(running_), 0);
+}
+
+TEST_F(HsaRunningKernelTest, HoldsUpPacketsWithTheBarrierBit) {
+  const hsa_signal_t done = MakeSignal(2);
+  const auto packet = AddOne(data_, 64, true, done);
+  const auto behind = AddOne(data_, 64, false, done);
+  Put(queue_, &packet);
+  Put(queue_, &behind);  // begins behind the other one
+  EXPECT_EQ(WaitFor(done, kMoment), 2);
+  EXPECT_EQ(data_[63], 0);
+  *flag_ = 1;
+  EXPECT_EQ(WaitFor(done), 0);
+  EXPECT_EQ(data_[63], 2);
+}
+
+TEST_F(HsaRunningKernelTest, HoldsUpBarriersWithTheBarrierBit) {
+  for (const bool barrier_bit : {false, true}) {
+    for (const std::uint16_t type :
+         {HSA_PACKET_TYPE_BARRIER_AND, HSA_PACKET_TYPE_BARRIER_OR}) {
+      const hsa_signal_t gate = MakeSignal(1), open = MakeSignal(1),
+                         done = MakeSignal(1);
+      PutBarrier(type, barrier_bit, gate, open);
+      const auto packet = AddOne(data_, 64, false, done);
+      Put(queue_, &packet);
+      EXPECT_EQ(WaitFor(open, kMoment), 1);
+      hsa_signal_store_screlease(gate, 0);
+      if (barrier_bit) {
+        EXPECT_EQ(WaitFor(open, kMoment), 1);
+        EXPECT_EQ(WaitFor(done, kMoment), 1);  // nor what is behind it
+        break;
+      }
+      EXPECT_EQ(WaitFor(open), 0);
+      EXPECT_EQ(WaitFor(done), 0);
+      EXPECT_EQ(hsa_signal_load_relaxed(running_), 1);
+    }
+  }
+  *flag_ = 1;
+  EXPECT_EQ(WaitFor(running_), 0);
+}
+
+// Its place is not the program's before it has ended, nor are those behind it.
+TEST_F(HsaRunningKernelTest, KeepsItsPlaceInAFullQueue) {
+  const std::uint32_t size = queue_->size;
+  const hsa_signal_t done = MakeSignal(size - 1);
+  const auto packet = AddOne(data_, 64, false, done);
+  for (std::uint32_t i = 1; i < size; ++i) Put(queue_, &packet);
+  EXPECT_EQ(WaitFor(done), 0);
+  EXPECT_EQ(hsa_queue_load_read_index_relaxed(queue_), 0u);
+  *flag_ = 1;
+  ASSERT_EQ(WaitFor(running_), 0);
+  EXPECT_EQ(hsa_queue_load_read_index_relaxed(queue_), size);
+  const hsa_signal_t again = MakeSignal(3 * size);
+  const auto next = AddOne(data_, 64, true, again);
+  for (std::uint32_t i = 0; i < 3 * size; ++i) Put(queue_, &next);
+  EXPECT_EQ(WaitFor(again), 0);
+}
+
+TEST_F(HsaRunningKernelTest, ComesToItsEndInAQueueWithAnError) {
+  hsa_kernel_dispatch_packet_t wrong = {};
+  wrong.header = HSA_PACKET_TYPE_AGENT_DISPATCH;
+  Put(queue_, &wrong);
+  for (int i = 0; i < 2000 && queue_error == 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_EQ(queue_error, HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
+}
+
+// Kernels that add to the same word, some with the barrier bit, from two
+// threads.
+TEST_F(HsaTest, PacketsWithAndWithoutTheBarrierBit) {
+  const int rounds = 2000;
+  int* const data = Allocate<int>(seen_.device, 1);
+  *data = 0;
+  hsa_queue_t* const queue = MakeQueue();
+  const hsa_signal_t done = MakeSignal(2 * rounds);
+  const Kernel kernel = Find("AtomicAt");
+  auto packet =
+      Dispatch(kernel, Arguments(kernel, data, 8, 32, 32), 32, 32, done);
+  const auto work = [&](int every) {
+    auto mine = packet;
+    for (int r = 0; r < rounds; ++r) {
+      mine.header = static_cast<std::uint16_t>(
+          HSA_PACKET_TYPE_KERNEL_DISPATCH |
+          (r % every == 0 ? 1 << HSA_PACKET_HEADER_BARRIER : 0));
+      Put(queue, &mine);
+    }
+  };
+  std::thread other(work, 7);
+  work(16);
+  other.join();
+  ASSERT_EQ(WaitFor(done, 100000000000), 0);
+  EXPECT_EQ(*data, 2 * rounds * 32);
+  EXPECT_EQ(hsa_queue_load_read_index_relaxed(queue), 2u * rounds);
+  OK(hsa_queue_destroy(queue));
+}
+
 // More packets than the queues hold, from two threads.
 TEST_F(HsaTest, FullQueuesOnTwoThreads) {
   const int n = 64, rounds = 1500;
@@ -328,7 +488,24 @@ TEST_F(HsaTest, PacketsThatAreNoneEndTheQueue) {
   OK(hsa_queue_destroy(queue));
 }
 
-// Work that waits for ever does not hold up the end of its queue.
+TEST_F(HsaTest, TheCallbackMayDestroyTheQueue) {
+  static std::atomic<int> destroyed;
+  destroyed = -1;
+  hsa_queue_t* queue = nullptr;
+  const auto destroy = [](hsa_status_t, hsa_queue_t* q, void*) {
+    destroyed = static_cast<int>(hsa_queue_destroy(q));
+  };
+  OK(hsa_queue_create(gpu_, 64, HSA_QUEUE_TYPE_MULTI, destroy, nullptr, ~0u,
+                      ~0u, &queue));
+  hsa_kernel_dispatch_packet_t packet = {};
+  packet.header = HSA_PACKET_TYPE_AGENT_DISPATCH;
+  Put(queue, &packet);
+  for (int i = 0; i < 2000 && destroyed == -1; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_EQ(destroyed, 0);
+}
+
 // Addresses in packets that are none of signals are not followed.
 TEST_F(HsaTest, PacketsWithWildSignalsEndTheQueue) {
   const hsa_signal_t good = MakeSignal(1);
@@ -400,6 +577,7 @@ TEST_F(HsaTest, AForkedProcessHasNoGpu) {
   OK(hsa_queue_destroy(queue));
 }
 
+// Work that waits for ever does not hold up the end of its queue.
 TEST_F(HsaTest, AQueueEndsWithWorkInIt) {
   hsa_queue_t* const queue = MakeQueue();
   const hsa_signal_t never = MakeSignal(1);
