@@ -130,6 +130,7 @@ int main() {
   CHECK_HIP(hipHostMalloc((void**)&pinned, 4, 0));
   *pinned = 0;
   CHECK_HIP(hipMemset(sum.data, 0, 4));
+  CHECK_HIP(hipDeviceSynchronize());  // the stream does not wait for it
   Consumer<<<1, 64, 0, first>>>(data.data, pinned, n, sum.data);
   __atomic_store_n(pinned, 1u, __ATOMIC_RELEASE);
   CHECK_HIP(hipStreamSynchronize(first));
