@@ -1,8 +1,11 @@
 // What HIP programs use beside kernels and copies, by AMD's own headers: each
 // part checks itself and prints its name and PASS, FAIL with a line, or what
 // the runtime refuses. All parts run, or those that the command names.
+// Others of HIP 5 need what the first declares.
+// clang-format off
+#include <hip/hip_runtime.h>
 #include <hip/hip_cooperative_groups.h>
-#include <hip/hip_runtime.h>  // first: others of HIP 5 need what it declares
+// clang-format on
 #include <hip/hiprtc.h>
 
 #include <cstdio>
