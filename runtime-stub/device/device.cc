@@ -92,6 +92,15 @@ bool ComputedAttribute(const Device& device, int id, int* value) {
                device.attribute(
                    formats::kAttribute_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED);
       return true;
+    case formats::kAttribute_CAN_USE_STREAM_MEM_OPS_V1:
+    case formats::kAttribute_CAN_USE_64_BIT_STREAM_MEM_OPS_V1:
+    case formats::kAttribute_CAN_USE_STREAM_WAIT_VALUE_NOR_V1:
+    case formats::kAttribute_CAN_USE_64_BIT_STREAM_MEM_OPS:
+    case formats::kAttribute_CAN_USE_STREAM_WAIT_VALUE_NOR:
+      // HIP 5.2 can, and says that it cannot.
+      if (!hip.is_before_5_3) return false;
+      *value = 1;
+      return true;
     case formats::kAttribute_DMA_BUF_SUPPORTED:
       *value = hip.has_address_range_handles;
       return true;

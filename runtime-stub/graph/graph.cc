@@ -8,6 +8,7 @@
 #include "runtime-stub/api/error.h"
 #include "runtime-stub/device/context.h"
 #include "runtime-stub/graph/conditional.h"
+#include "runtime-stub/graph/graph_exec.h"
 #include "runtime-stub/graph/graph_plan.h"
 #include "runtime-stub/graph/graph_record.h"
 #include "runtime-stub/graph/user_object.h"
@@ -263,6 +264,7 @@ CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node,
   if (exec == nullptr || node == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
   if (SetPlanKernelEnabled(exec, node, enabled != 0)) return CUDA_SUCCESS;
+  if (hip.is_before_5_3) return SwitchNode(exec, node, enabled != 0);
   CERB_NODE_OF_EXEC(at, exec, node);
   return NoteResult(context,
                     hip.hipGraphNodeSetEnabled(at.exec, at.node, enabled));
@@ -277,6 +279,7 @@ CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node,
     *enabled = *known ? 1 : 0;
     return CUDA_SUCCESS;
   }
+  if (hip.is_before_5_3) return IsNodeSwitchedOn(exec, node, enabled);
   CERB_NODE_OF_EXEC(at, exec, node);
   return NoteResult(context,
                     hip.hipGraphNodeGetEnabled(at.exec, at.node, enabled));

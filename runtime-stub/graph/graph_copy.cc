@@ -22,6 +22,9 @@ void Own(const T* from, std::size_t count, std::vector<T>* to) {
 CUresult AddNode(const GraphCopy::Node& node, CUgraph graph,
                  const std::vector<CUgraphNode>& after, CUgraphNode* out) {
   const CUgraphNode* list = after.data();
+  if (node.is_empty) {
+    return api::cuGraphAddEmptyNode(out, graph, list, after.size());
+  }
   if (node.type == kConditionalNode) {
     Log(LogLevel::kError,
         "a graph with conditional nodes cannot become part of another");
@@ -97,6 +100,7 @@ CUresult Describe(GraphCopy::Node* node) {
     default: {
       CUgraphNodeParams params;
       result = api::cuGraphNodeGetParams(node->original, &params);
+      node->record = FindRecord(node->original);  // with its memory
       if (result == CUDA_SUCCESS) {
         node->params = std::make_shared<NodeParams>(params);
       }
@@ -155,11 +159,25 @@ void GraphCopy::Keep(const std::set<CUgraphNode>& originals) {
   nodes = std::move(kept);
 }
 
+GraphCopy GraphCopy::WithoutMemory() const {
+  GraphCopy copy = *this;
+  for (Node& node : copy.nodes) {
+    if (node.record != nullptr && node.record->memory.dptr != 0) {
+      node.is_empty = true;
+    }
+    for (std::shared_ptr<GraphCopy>& graph : node.graphs) {
+      graph = std::make_shared<GraphCopy>(graph->WithoutMemory());
+    }
+  }
+  return copy;
+}
+
 void GraphCopy::TakeNames(const GraphCopy& other) {
   for (std::size_t i = 0; i < nodes.size() && i < other.nodes.size(); ++i) {
     Node& node = nodes[i];
     const Node& named = other.nodes[i];
     node.original = named.original;
+    node.is_empty = named.is_empty;
     for (std::size_t k = 0; k < node.graphs.size() && k < named.graphs.size();
          ++k) {
       node.graphs[k]->TakeNames(*named.graphs[k]);

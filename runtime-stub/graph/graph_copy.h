@@ -51,6 +51,7 @@ struct GraphCopy {
     std::vector<std::size_t> after;      // places in `nodes`
     RecordPtr record;                    // where that says all
     std::shared_ptr<NodeParams> params;  // where HIP does
+    bool is_empty = false;               // an empty node takes its place
     // A child node's graph, the bodies of a conditional one.
     std::vector<std::shared_ptr<GraphCopy>> graphs;
   };
@@ -64,6 +65,8 @@ struct GraphCopy {
   // Names this copy's nodes by those of another of the same shape.
   void PairWith(const GraphCopy& other,
                 std::map<CUgraphNode, CUgraphNode>* names) const;
+  // The same with empty nodes in the place of those with memory of their own.
+  GraphCopy WithoutMemory() const;
   // What an update finds that an executable graph of this shape cannot take.
   UpdateResult Compare(const GraphCopy& other) const;
 };

@@ -258,7 +258,80 @@ CUresult UpdateByHip(Context* context, CUgraphExec exec, CUgraph graph,
                                       Native(&update->node), &update->what));
 }
 
+// Made again of what is known of its nodes.
+CUresult MakeAgain(CUgraphExec exec) {
+  Executable old;
+  if (!Find(exec, &old)) return CUDA_ERROR_INVALID_VALUE;
+  CUgraph graph = nullptr;
+  CUresult result = api::cuGraphCreate(&graph, 0);
+  if (result != CUDA_SUCCESS) return result;
+  std::vector<CUgraphNode> made;
+  result = AddCopy(old.copy->WithoutMemory(), graph, &made);
+  NodeNames names;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const GraphCopy::Node& node = old.copy->nodes[i];
+    if (node.is_empty) continue;
+    names[made[i]] = node.original;
+    if (node.type != kChildNode) continue;
+    GraphCopy child;
+    result = CopyGraph(ChildOf(made[i]), &child);
+    if (result != CUDA_SUCCESS) break;
+    child.PairWith(*node.graphs[0], &names);
+  }
+  std::erase_if(names, [&](const auto& each) {
+    const GraphCopy::Node* node = old.copy->Find(each.second);
+    return node != nullptr && node->is_empty;
+  });
+  if (result == CUDA_SUCCESS) {
+    result = UpdatePlan(exec, graph, old.flags & kAutoFreeOnLaunch, names);
+  }
+  api::cuGraphDestroy(graph);
+  return result;
+}
+bool IsAnyEmpty(const GraphCopy& graph) {
+  return std::any_of(
+      graph.nodes.begin(), graph.nodes.end(), [](const GraphCopy::Node& node) {
+        return node.is_empty ||
+               std::any_of(node.graphs.begin(), node.graphs.end(),
+                           [](const auto& g) { return IsAnyEmpty(*g); });
+      });
+}
+// After an update: what was switched off stays so.
+CUresult KeepSwitchedOff(CUgraphExec exec) {
+  Executable executable;
+  return Find(exec, &executable) && IsAnyEmpty(*executable.copy)
+             ? MakeAgain(exec)
+             : CUDA_SUCCESS;
+}
+
 }  // namespace
+
+CUresult SwitchNode(CUgraphExec exec, CUgraphNode node, bool on) {
+  bool is_one = false, changed = false;
+  const auto set = [&](GraphCopy::Node* found) {
+    is_one = found->type == kKernelNode || found->type == kMemcpyNode ||
+             found->type == kMemsetNode;
+    changed = is_one && found->is_empty == on;
+    if (changed) found->is_empty = !on;
+  };
+  ChangeNode(exec, node, set);
+  if (!is_one) return CUDA_ERROR_INVALID_VALUE;
+  if (!changed) return CUDA_SUCCESS;
+  const CUresult result = MakeAgain(exec);
+  if (result != CUDA_SUCCESS) {
+    ChangeNode(exec, node,
+               [on](GraphCopy::Node* found) { found->is_empty = on; });
+  }
+  return result;
+}
+CUresult IsNodeSwitchedOn(CUgraphExec exec, CUgraphNode node, unsigned* on) {
+  CUresult result = CUDA_ERROR_INVALID_VALUE;
+  ChangeNode(exec, node, [&](const GraphCopy::Node* found) {
+    *on = found->is_empty ? 0 : 1;
+    result = CUDA_SUCCESS;
+  });
+  return result;
+}
 
 bool IsForDevice(CUgraphExec exec) {
   std::lock_guard<std::mutex> lock(g_mutex);
@@ -411,6 +484,7 @@ CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph,
   if (result == CUDA_SUCCESS) {
     KeepObjects(graph, *copy, exec);
     UpdateCopy(exec, std::move(copy));
+    result = KeepSwitchedOff(exec);
   }
   return result;
 }

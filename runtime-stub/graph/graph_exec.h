@@ -26,6 +26,12 @@ void NoteExecChild(CUgraphExec exec, CUgraphNode node, CUgraph child);
 CUresult CompareExecChild(CUgraphExec exec, CUgraphNode node, CUgraph child,
                           NodeNames* names);
 
+// Nodes that are switched off, where HIP cannot do that: the executable graph
+// is made again with empty nodes in their place. Such a node takes no
+// parameters until it is switched on.
+CUresult SwitchNode(CUgraphExec exec, CUgraphNode node, bool on);
+CUresult IsNodeSwitchedOn(CUgraphExec exec, CUgraphNode node, unsigned* on);
+
 }  // namespace cerberus::stub
 
 #endif  // CERBERUS_RUNTIME_STUB_GRAPH_GRAPH_EXEC_H_

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "hip/hip_loader.h"
@@ -111,6 +112,23 @@ CUresult AddChildNode(CUgraphNode* node, CUgraph graph,
   if (params.graph.ownership != kClone) return CUDA_ERROR_INVALID_VALUE;
   return api::cuGraphAddChildGraphNode(node, graph, after, count,
                                        params.graph.graph);
+}
+
+// Nodes of memory where HIP has none (graph_memory.h).
+CUresult AddNodeOfMemory(Context* context, RecordPtr record, CUgraphNode* node,
+                         CUgraph graph, const CUgraphNode* after,
+                         std::size_t count) {
+  const hipError_t error = hip.hipGraphAddEmptyNode(Native(node), Native(graph),
+                                                    Native(after), count);
+  if (error == hipSuccess) RememberNew(*node, std::move(record));
+  return NoteResult(context, error);
+}
+// What such a node has, or null.
+const CUDA_MEM_ALLOC_NODE_PARAMS* NodeMemoryOf(const RecordPtr& record,
+                                               int type) {
+  return record != nullptr && record->type == type && record->memory.dptr != 0
+             ? &record->memory
+             : nullptr;
 }
 
 CUresult RefuseNodeType(int type) {
@@ -420,6 +438,16 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph,
                                 CUDA_MEM_ALLOC_NODE_PARAMS* params) {
   if (node == nullptr || params == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
+  if (HasOwnMemory(*params)) {
+    auto record = std::make_shared<NodeRecord>();
+    const CUresult result =
+        GetNodeMemory(graph, after, count, params, &record->allocated);
+    if (result != CUDA_SUCCESS) return result;
+    record->type = kAllocNode;
+    record->memory = *params;
+    return AddNodeOfMemory(context, std::move(record), node, graph, after,
+                           count);
+  }
   CUDA_MEM_ALLOC_NODE_PARAMS there;
   std::vector<CUmemAccessDesc> access;
   if (CUresult r = HipAllocation(*params, &there, &access); r != CUDA_SUCCESS) {
@@ -437,6 +465,11 @@ CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node,
                                       CUDA_MEM_ALLOC_NODE_PARAMS* params) {
   if (node == nullptr || params == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
+  const RecordPtr record = FindRecord(node);
+  if (const auto* memory = NodeMemoryOf(record, kAllocNode)) {
+    *params = *memory;
+    return CUDA_SUCCESS;
+  }
   const hipError_t error =
       hip.hipGraphMemAllocNodeGetParams(Native(node), params);
   if (error == hipSuccess) {
@@ -450,6 +483,15 @@ CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph,
                                CUdeviceptr address) {
   if (node == nullptr || address == 0) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
+  if (IsNodeMemory(address)) {
+    CUDA_MEM_ALLOC_NODE_PARAMS params = {};
+    params.dptr = address;
+    const CUresult result = AddNodeOfMemory(
+        context, RecordOf(kFreeNode, &NodeRecord::memory, params), node, graph,
+        after, count);
+    if (result == CUDA_SUCCESS) NoteFreeNode(address, *node);
+    return result;
+  }
   const hipError_t error =
       hip.hipGraphAddMemFreeNode(Native(node), Native(graph), Native(after),
                                  count, reinterpret_cast<void*>(address));
@@ -458,6 +500,11 @@ CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph,
 CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr* address) {
   if (node == nullptr || address == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
+  const RecordPtr record = FindRecord(node);
+  if (const auto* memory = NodeMemoryOf(record, kFreeNode)) {
+    *address = memory->dptr;
+    return CUDA_SUCCESS;
+  }
   return NoteResult(context,
                     hip.hipGraphMemFreeNodeGetParams(Native(node), address));
 }

@@ -329,6 +329,7 @@ CUresult StepMaker::MakePart(CUgraph whole, const std::vector<CUgraphNode>& own,
   step->graph = Native(graph);
   step->anew = true;
   copy.Keep({own.begin(), own.end()});
+  copy = copy.WithoutMemory();
   result = AddCopy(copy, graph, &made);
   for (std::size_t i = 0; result == CUDA_SUCCESS && i < made.size(); ++i) {
     result = FromHip(PairNodes(copy.nodes[i].original, Native(made[i]), step));

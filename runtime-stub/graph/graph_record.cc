@@ -10,6 +10,7 @@
 #include "runtime-stub/device/context.h"
 #include "runtime-stub/graph/conditional.h"
 #include "runtime-stub/graph/graph.h"
+#include "runtime-stub/graph/graph_memory.h"
 #include "runtime-stub/launch/clusters.h"
 #include "runtime-stub/launch/launch.h"
 #include "support/log.h"
@@ -186,6 +187,7 @@ void ForgetDeadNode(CUgraphNode node) {
     g_nodes.erase(at);
   }
   if (record->type == kConditionalNode) DropBodies(*record);
+  if (record->memory.dptr != 0) NoteFreeNode(record->memory.dptr, nullptr);
 }
 void ForgetNodes(CUgraph graph) {
   for (CUgraphNode node : NodesOf(graph)) ForgetNode(node);

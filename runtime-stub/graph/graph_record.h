@@ -15,6 +15,7 @@
 namespace cerberus::stub {
 
 struct Context;
+class NodeMemory;
 
 // CUgraphNodeType.
 enum : int {
@@ -57,6 +58,9 @@ struct NodeRecord {
   std::vector<CUstreamBatchMemOpParams> operations;
   CUDA_CONDITIONAL_NODE_PARAMS conditional = {};
   std::vector<CUgraph> bodies;  // `conditional` points to them
+  // Memory that a node allocates or frees, where HIP has no such nodes.
+  CUDA_MEM_ALLOC_NODE_PARAMS memory = {};
+  std::shared_ptr<const NodeMemory> allocated;
   CUcontext context = nullptr;  // of a kernel, copy, set or operations
   bool by_host = false;         // operations that HIP has no nodes for
 

@@ -9,6 +9,7 @@
 #include "runtime-stub/device/context.h"
 #include "runtime-stub/device/location.h"
 #include "runtime-stub/graph/graph_memory.h"
+#include "runtime-stub/memory/host_registration.h"
 #include "runtime-stub/memory/pointer.h"
 #include "runtime-stub/stream/stream.h"
 #include "support/bytes.h"
@@ -34,6 +35,7 @@ struct PointerFacts {
 
 PointerFacts FactsOf(CUdeviceptr address) {
   PointerFacts facts;
+  if (IsLeftRegistered(address)) return facts;
   if (hip.hipPointerGetAttributes(&facts.attributes, Pointer(address)) !=
       hipSuccess) {
     return facts;
@@ -174,6 +176,9 @@ CUresult cuMemAlloc_v2(CUdeviceptr* out, std::size_t bytes) {
 CUresult cuMemFree_v2(CUdeviceptr address) {
   CERB_POINTER(context, address);
   if (address == 0) return CUDA_SUCCESS;
+  if (const auto freed = FreeNodeMemory(address)) {
+    return NoteResult(context, *freed);
+  }
   const hipError_t error = hip.hipFree(Pointer(address));
   if (error == hipSuccess) NoteGraphMemoryFreed(address);
   return NoteResult(context, error);
@@ -275,6 +280,7 @@ CUresult cuMemHostRegister_v2(void* pointer, std::size_t bytes,
       FactsOf(first + bytes - 1).kind == MemoryKind::kHost) {
     return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
   }
+  if (RegisterAgain(first, bytes)) return CUDA_SUCCESS;
   return NoteResult(
       context, hip.hipHostRegister(pointer, bytes,
                                    (flags & (CU_MEMHOSTREGISTER_PORTABLE |
@@ -291,6 +297,7 @@ CUresult cuMemHostUnregister(void* pointer) {
   if (FactsOf(Address(pointer)).kind != MemoryKind::kHost) {
     return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
   }
+  if (LeaveRegistered(Address(pointer))) return CUDA_SUCCESS;
   return NoteResult(context, hip.hipHostUnregister(pointer));
 }
 

@@ -38,6 +38,11 @@ CUresult PoolDevice(const CUmemLocation* location, CUmemAllocationType type,
   return CUDA_SUCCESS;
 }
 
+// HIP before 5.3 follows the null stream's handle as a pointer.
+bool FollowsNullStream(hipStream_t stream) {
+  return stream == nullptr && hip.is_before_5_3;
+}
+
 CUresult CaptureAllocation(hipStream_t stream, const Device& device,
                            std::size_t bytes, CUdeviceptr* out) {
   constexpr CUmemAllocationType kPinned = 1;
@@ -63,7 +68,9 @@ CUresult cuMemAllocAsync(CUdeviceptr* out, std::size_t bytes, CUstream handle) {
     return CaptureAllocation(stream, *context->device, bytes, out);
   }
   void* pointer = nullptr;
-  const hipError_t error = hip.hipMallocAsync(&pointer, bytes, stream);
+  const hipError_t error = FollowsNullStream(stream)
+                               ? hip.hipMalloc(&pointer, bytes)
+                               : hip.hipMallocAsync(&pointer, bytes, stream);
   if (error == hipSuccess) *out = Address(pointer);
   return NoteResult(context, error);
 }
@@ -75,7 +82,16 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
       return cuGraphAddMemFreeNode(at..., address);
     });
   }
-  const hipError_t error = hip.hipFreeAsync(Pointer(address), stream);
+  if (const auto freed = FreeNodeMemory(address)) {
+    return NoteResult(context, *freed);
+  }
+  hipError_t error = hipSuccess;
+  if (FollowsNullStream(stream)) {
+    error = hip.hipStreamSynchronize(stream);
+    if (error == hipSuccess) error = hip.hipFree(Pointer(address));
+  } else {
+    error = hip.hipFreeAsync(Pointer(address), stream);
+  }
   if (error == hipSuccess) NoteGraphMemoryFreed(address);
   return NoteResult(context, error);
 }
@@ -92,7 +108,9 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr* out, std::size_t bytes,
   }
   void* pointer = nullptr;
   const hipError_t error =
-      hip.hipMallocFromPoolAsync(&pointer, bytes, HipPool(pool), stream);
+      FollowsNullStream(stream)
+          ? hip.hipMalloc(&pointer, bytes)
+          : hip.hipMallocFromPoolAsync(&pointer, bytes, HipPool(pool), stream);
   if (error == hipSuccess) *out = Address(pointer);
   return NoteResult(context, error);
 }

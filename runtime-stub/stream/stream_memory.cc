@@ -300,7 +300,7 @@ CUresult cuGraphAddBatchMemOpNode(CUgraphNode* node, CUgraph graph,
   const CUresult result = WithOperations(params, [&](const void* there) {
     const hipError_t error = hip.hipGraphAddBatchMemOpNode(
         Native(node), Native(graph), Native(after), count, there);
-    by_host = error == hipErrorNotSupported && !hip.is_before_5_3;
+    by_host = error == hipErrorNotSupported;
     return by_host ? hip.hipGraphAddEmptyNode(Native(node), Native(graph),
                                               Native(after), count)
                    : error;

@@ -114,6 +114,43 @@ int main() {
     for (int i = 0; i < 64; ++i) EXPECT(got[i] == 9 + i);
   }
   CHECK(cudaGraphExecDestroy(exec));
+
+  // One after the other, and one beside them.
+  int *q = nullptr, *beside = nullptr, *more = ToDevice(std::vector<int>(64, 0));
+  CHECK(cudaStreamCreate(&side));
+  CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+  CHECK(cudaMallocAsync(&p, 256, s));
+  CHECK(cudaEventRecord(event, s));
+  CHECK(cudaStreamWaitEvent(side, event, 0));
+  Set<<<1, 64, 0, s>>>(p, 1);
+  CHECK(cudaMallocAsync(&beside, 256, side));
+  EXPECT(beside != p);
+  Set<<<1, 64, 0, side>>>(beside, 1000);
+  Copy<<<1, 64, 0, s>>>(p, out);
+  CHECK(cudaFreeAsync(p, s));
+  CHECK(cudaMallocAsync(&q, 128, s));
+  EXPECT(q != beside);
+  Set<<<1, 32, 0, s>>>(q, 500);
+  Copy<<<1, 32, 0, s>>>(q, more);
+  CHECK(cudaFreeAsync(q, s));
+  Copy<<<1, 32, 0, side>>>(beside, more + 32);
+  CHECK(cudaEventRecord(event, side));
+  CHECK(cudaStreamWaitEvent(s, event, 0));
+  CHECK(cudaFreeAsync(beside, s));
+  CHECK(cudaStreamEndCapture(s, &graph));
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
+  CHECK(cudaGraphDestroy(graph));
+  for (int round = 0; round < 2; ++round) {
+    CHECK(cudaMemset(more, 0, 256));
+    CHECK(cudaGraphLaunch(exec, s));
+    CHECK(cudaStreamSynchronize(s));
+    const std::vector<int> got = ToHost(out, 64), there = ToHost(more, 64);
+    for (int i = 0; i < 64; ++i) {
+      EXPECT(got[i] == 1 + i);
+      EXPECT(there[i] == (i < 32 ? 500 : 1000 - 32) + i);
+    }
+  }
+  CHECK(cudaGraphExecDestroy(exec));
   CHECK(cudaDeviceGraphMemTrim(0));
   std::uint64_t used = 1;
   CHECK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent,
