@@ -98,8 +98,8 @@ TEST_F(Access, MemoryThatEndsWhereAGpusDoes) {
   EXPECT_THAT(Report(129), HasSubstr("LDS offset 0x200, beyond"));
 }
 
-// Vega ISA, section 11.4: loads out of range return zero. Each lane writes what
-// it has of LDS at 0, where there is something, and far behind its end.
+// Tensile's kernels count on zeros where a GPU has no LDS. Each lane writes
+// what it has of LDS at 0, where there is something, and far behind its end.
 TEST_F(Access, LdsOutOfRangeIsZero) {
   DeviceOptions options;
   options.whole_blocks = true;
