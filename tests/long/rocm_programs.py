@@ -101,7 +101,8 @@ class Results:
 def check_features(root, built, known, results):
     for target, program in built.items():
         done = run(root, f"{target},{target}", program)
-        print(re.search(r"^ *device 0:.*$", done.stdout, re.M)[0].strip())
+        device = re.search(r"^ *device 0:.*$", done.stdout, re.M)
+        print(device[0].strip() if device else f"{target}: no device")
         parts = re.findall(r"^(\w+): (PASS|FAIL.*)$", done.stdout, re.M)
         for name, how in parts:
             if name in known:
