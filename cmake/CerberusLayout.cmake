@@ -17,9 +17,6 @@ endif()
 # letting `program` compile the files.
 function(cerberus_lay_out target)
   cmake_parse_arguments(L "" "FUNCTIONS;TRAIN" "PTX" ${ARGN})
-  if(NOT CERBERUS_BOLT)
-    return()
-  endif()
   target_sources(${target} PRIVATE
     ${CMAKE_SOURCE_DIR}/ptxc/layout/spare_header.cc)
   target_link_options(${target} PRIVATE -Wl,--emit-relocs)

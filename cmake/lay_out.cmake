@@ -3,6 +3,9 @@
 # BOLT orders blocks and functions by the counts. Where a step fails the library
 # stays as the linker made it, which is right, but slower.
 function(step)
+  if(failed)
+    return()
+  endif()
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE result
                   OUTPUT_FILE ${WORK}/log ERROR_FILE ${WORK}/log)
   if(NOT result EQUAL 0)
@@ -27,19 +30,13 @@ set(failed OFF)
 step(${BOLT} ${LIBRARY} -o ${WORK}/counting.so -instrument
      -instrumentation-file=${WORK}/counts
      -funcs-file-no-regex=${WORK}/functions)
-if(NOT failed)
-  step(${TRAIN} ${WORK}/counting.so ${PTX})
-endif()
-if(NOT failed)
-  # Without -use-gnu-stack GNU strip damages the library.
-  step(${BOLT} ${LIBRARY} -o ${WORK}/laid_out.so -data=${WORK}/counts
-       -reorder-blocks=ext-tsp -reorder-functions=cdsort -split-functions
-       -split-all-cold -split-eh -icf=1 -bolt-info=0 -update-debug-sections
-       -use-gnu-stack)
-endif()
-if(NOT failed)
-  step(${STACK_HEADER} ${WORK}/laid_out.so)
-endif()
+step(${TRAIN} ${WORK}/counting.so ${PTX})
+# Without -use-gnu-stack GNU strip damages the library.
+step(${BOLT} ${LIBRARY} -o ${WORK}/laid_out.so -data=${WORK}/counts
+     -reorder-blocks=ext-tsp -reorder-functions=cdsort -split-functions
+     -split-all-cold -split-eh -icf=1 -bolt-info=0 -update-debug-sections
+     -use-gnu-stack)
+step(${STACK_HEADER} ${WORK}/laid_out.so)
 if(NOT failed)
   file(REMOVE ${WORK}/counting.so)
   file(RENAME ${WORK}/laid_out.so ${LIBRARY})

@@ -75,7 +75,7 @@ def main():
         for name in sorted(small) + sorted(large - small):
             # Static constructors lie side by side as it is; llvm-bolt has named
             # what it moved away.
-            if not re.match(CONSTRUCTOR, name) and ".cold" not in name:
+            if not name.startswith(CONSTRUCTOR) and ".cold" not in name:
                 file.write(name + "\n")
 
 

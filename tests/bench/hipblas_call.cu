@@ -4,38 +4,11 @@
 //   hipblas_call LIBHIPBLAS ELEMENTS CALLS TURNS
 //
 // Prints "ours theirs", medians in nanoseconds, and those that took least.
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <vector>
 
-// NVIDIA's header may not be there.
-extern "C" {
-int cublasCreate_v2(void**);
-int cublasSaxpy_v2(void*, int, const float*, const float*, int, float*, int);
-}
-
-namespace {
-
-using Axpy = int (*)(void*, int, const float*, const float*, int, float*, int);
-
-void Check(int status, const char* what) {
-  if (status == 0) return;
-  std::fprintf(stderr, "%s: %d\n", what, status);
-  std::exit(1);
-}
-
-template <typename F>
-F Find(void* library, const char* name) {
-  void* const found = dlsym(library, name);
-  Check(found == nullptr, name);
-  return reinterpret_cast<F>(found);
-}
-
-}  // namespace
+#include "cublas_call.h"
 
 int main(int argc, char** argv) {
   if (argc != 5) return 2;

@@ -28,22 +28,7 @@ def hipblas_in(roots):
     """The library, from Debian's package."""
     folder = roots.absolute() / f"{SUITE}-{PACKAGE}"
     if not folder.exists():
-        with tempfile.TemporaryDirectory() as scratch:
-            work = pathlib.Path(scratch)
-            for name in ("lists/partial", "cache/archives/partial"):
-                (work / name).mkdir(parents=True)
-            (work / "sources").write_text(
-                f"deb [check-valid-until=no] {rocm_root.mirror()} {SUITE} main\n",
-                encoding="utf-8")
-            apt = ["apt-get", "-qq", "-o", f"Dir::Etc::sourcelist={work}/sources",
-                   "-o", "Dir::Etc::sourceparts=/dev/null",
-                   "-o", f"Dir::State::lists={work}/lists",
-                   "-o", f"Dir::Cache={work}/cache"]
-            subprocess.run([*apt, "update"], check=True)
-            subprocess.run([*apt, "download", PACKAGE], check=True, cwd=work)
-            part = folder.with_suffix(".part")
-            subprocess.run(["dpkg", "-x", *work.glob("*.deb"), part], check=True)
-            part.rename(folder)
+        rocm_root.unpack_alone(folder, SUITE, [PACKAGE])
     return next(folder.rglob("libhipblas.so.2"))
 
 

@@ -1,35 +1,18 @@
 // What cuBLAS over the host's BLAS costs beside that BLAS itself, in turns in
 // one process: a product of 1024 x 1024 matrices, and the smallest call there
 // is until it is done; until it returns, beside a host function that does
-// nothing. With an argument, over the rocBLAS of that file, beside a call of it.
-// Prints medians in nanoseconds:
+// nothing. With an argument, over the rocBLAS of that file, beside a call of
+// it. Prints medians in nanoseconds:
 //
 //   name ours theirs
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <vector>
 
-// NVIDIA's header may not be there.
-extern "C" {
-int cublasCreate_v2(void**);
-int cublasDestroy_v2(void*);
-int cublasSgemm_v2(void*, int, int, int, int, int, const float*, const float*,
-                   int, const float*, int, const float*, float*, int);
-int cublasSaxpy_v2(void*, int, const float*, const float*, int, float*, int);
-}
+#include "cublas_call.h"
 
 namespace {
-
-void Check(int status, const char* what) {
-  if (status == 0) return;
-  std::fprintf(stderr, "%s: %d\n", what, status);
-  std::exit(1);
-}
 
 double Nanoseconds(const std::function<void()>& call) {
   const auto begin = std::chrono::steady_clock::now();
@@ -66,19 +49,10 @@ void Compare(const char* name, int turns, int calls,
   std::printf("%s %.0f %.0f\n", name, Median(a), Median(b));
 }
 
-template <typename F>
-F Find(void* library, const char* name) {
-  void* const found = dlsym(library, name);
-  Check(found == nullptr, name);
-  return reinterpret_cast<F>(found);
-}
-
 }  // namespace
 
 int OverRocblas(const char* file) {
-  const auto saxpy = Find<int (*)(void*, int, const float*, const float*, int,
-                                  float*, int)>(dlopen(file, RTLD_NOW),
-                                                "rocblas_saxpy");
+  const auto saxpy = Find<Axpy>(dlopen(file, RTLD_NOW), "rocblas_saxpy");
   float* x;
   Check(cudaMalloc(&x, 1024), "cudaMalloc");
   void* handle;

@@ -9,7 +9,6 @@ processor time.
 usage: newer_debhelper.py [--build DIR] [--nvcc NVCC] [--folder FOLDER]
 """
 import argparse
-import os
 import pathlib
 import shutil
 import subprocess
@@ -27,28 +26,10 @@ def run(*command, **options):
 
 
 def download(folder):
-    """The packages of unstable, by an apt of its own, unpacked in folder/root.
-    """
-    state = folder / "apt"
+    """The packages of unstable, unpacked in folder/root."""
     shutil.rmtree(folder, ignore_errors=True)
-    for name in ("lists/partial", "cache/archives/partial", "debs"):
-        (state / name).mkdir(parents=True)
-    (state / "status").touch()
-    (state / "sources.list").write_text(
-        "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] "
-        f"{rocm_root.mirror()} unstable main\n")
-    (state / "apt.conf").write_text(f"""
-Dir::State "{state}"; Dir::State::status "{state}/status";
-Dir::State::lists "{state}/lists"; Dir::Cache "{state}/cache";
-Dir::Etc::sourcelist "{state}/sources.list"; Dir::Etc::sourceparts "-";
-Acquire::Languages "none"; APT::Sandbox::User "";
-""")
-    env = {**os.environ, "APT_CONFIG": str(state / "apt.conf")}
-    run("apt-get", "-qq", "update", env=env)
-    run("apt-get", "-qq", "download", *PACKAGES, env=env, cwd=state / "debs")
-    part = folder / "part"
-    for deb in sorted((state / "debs").glob("*.deb")):
-        run("dpkg-deb", "-x", deb, part)
+    part = folder / "unpacked"
+    rocm_root.unpack_alone(part, "unstable", PACKAGES)
     # What is compiled may want a later glibc.
     for path in (part / "usr/bin").iterdir():
         if not path.is_symlink() and path.read_bytes()[:4] == b"\x7fELF":

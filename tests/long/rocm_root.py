@@ -6,6 +6,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
@@ -107,6 +108,37 @@ def unpack(folder, suite, packages):
                     '--aptopt=Acquire::Check-Valid-Until "false"',
                     "--include=" + ",".join(packages), suite, part, mirror()],
                    check=True)
+    part.rename(folder)
+
+
+def unpack_alone(folder, suite, packages):
+    """The packages without what they need, by lists of apt's own for the suite."""
+    part = folder.with_suffix(".part")
+    shutil.rmtree(part, ignore_errors=True)
+    with tempfile.TemporaryDirectory() as name:
+        work = pathlib.Path(name)
+        for each in ("lists/partial", "cache/archives/partial", "debs"):
+            (work / each).mkdir(parents=True)
+        (work / "status").touch()
+        # A mirror that stands still has an old Release file.
+        (work / "sources").write_text(
+            "deb [check-valid-until=no "
+            "signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] "
+            f"{mirror()} {suite} main\n", encoding="utf-8")
+        apt = ["apt-get", "-qq"]
+        for option in (f"Dir::Etc::sourcelist={work}/sources",
+                       "Dir::Etc::sourceparts=-",
+                       f"Dir::State::lists={work}/lists",
+                       f"Dir::State::status={work}/status",
+                       f"Dir::Cache={work}/cache",
+                       "Acquire::Languages=none", "APT::Sandbox::User="):
+            apt += ["-o", option]
+        subprocess.run([*apt, "update"], check=True)
+        subprocess.run([*apt, "download", *packages], check=True,
+                       cwd=work / "debs")
+        part.mkdir(parents=True)
+        for deb in sorted((work / "debs").glob("*.deb")):
+            subprocess.run(["dpkg-deb", "-x", deb, part], check=True)
     part.rename(folder)
 
 
