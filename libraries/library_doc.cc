@@ -203,7 +203,7 @@ int main() {
   Print("cuBLASLt", "`libcublasLt.so.11`, `.12`, `.13`",
         "Refused are those that only NVIDIA's own libraries call.", CublasLt());
   Print("cuFFT", "`libcufft.so.10`, `.11`, `.12`",
-        "Refused are callbacks, arrays that programs spread over GPUs, and "
+        "Refused are callbacks, other ways to spread arrays over GPUs, and "
         "code for programs' own "
         "kernels.",
         Cufft());

@@ -19,6 +19,9 @@ namespace {
 
 using Handle = int;
 
+// More loops of a guru plan than anybody nests.
+constexpr int kMostLoops = 64;
+
 struct Plans {
   std::mutex mutex;
   std::map<Handle, std::shared_ptr<Plan>> plans;
@@ -87,19 +90,15 @@ Status Make(Plan* plan, int rank, const N* n, const N* in_embed, Index in_step,
       packed ? basic : Layout{out_sizes.data(), out_step, out_distance},
       types.output, batches);
 }
-template <typename N>
-Status MakeInHandle(Handle handle, int rank, const N* n, const N* in_embed,
-                    Index in_step, Index in_distance, const N* out_embed,
-                    Index out_step, Index out_distance,
-                    std::optional<Types> types, Index batches,
-                    std::size_t* bytes) {
+// `make` fills a plan of these types.
+template <typename F>
+Status MakeInHandle(Handle handle, std::optional<Types> types,
+                    std::size_t* bytes, const F& make) {
   const std::shared_ptr<Plan> plan = Find(handle);
   if (plan == nullptr || plan->made) return kInvalidPlan;
   if (!types) return kInvalidType;
   try {
-    const Status status =
-        Make(plan.get(), rank, n, in_embed, in_step, in_distance, out_embed,
-             out_step, out_distance, *types, batches);
+    const Status status = make(plan.get(), *types);
     if (IsSpread(*plan)) {
       if (status == kSuccess &&
           (!plan->input.is_basic || !plan->output.is_basic)) {
@@ -115,11 +114,32 @@ Status MakeInHandle(Handle handle, int rank, const N* n, const N* in_embed,
     return kAllocFailed;
   }
 }
+template <typename N>
+Status MakeMany(Handle handle, int rank, const N* n, const N* in_embed,
+                Index in_step, Index in_distance, const N* out_embed,
+                Index out_step, Index out_distance, std::optional<Types> types,
+                Index batches, std::size_t* bytes) {
+  return MakeInHandle(handle, types, bytes, [&](Plan* plan, const Types& t) {
+    return Make(plan, rank, n, in_embed, in_step, in_distance, out_embed,
+                out_step, out_distance, t, batches);
+  });
+}
 Status MakeBasic(Handle handle, std::vector<int> n, Type type, int batches,
                  std::size_t* bytes) {
-  return MakeInHandle<int>(handle, static_cast<int>(n.size()), n.data(),
-                           nullptr, 1, 0, nullptr, 1, 0, TypesOf(type), batches,
-                           bytes);
+  return MakeMany<int>(handle, static_cast<int>(n.size()), n.data(), nullptr, 1,
+                       0, nullptr, 1, 0, TypesOf(type), batches, bytes);
+}
+Status MakeGuru(Handle handle, int rank, const Axis* axes, int loops,
+                const Axis* loop, std::optional<Types> types,
+                std::size_t* bytes) {
+  if (rank < 1 || rank > 3 || loops < 0 || loops > kMostLoops) {
+    return kInvalidSize;
+  }
+  if (axes == nullptr || (loops > 0 && loop == nullptr)) return kInvalidValue;
+  return MakeInHandle(handle, types, bytes, [&](Plan* plan, const Types& t) {
+    return MakeGuruPlan(plan, {axes, axes + rank}, {loop, loop + loops},
+                        t.input, t.output);
+  });
 }
 // What a plan of these would be.
 template <typename N>
@@ -228,9 +248,9 @@ FFT_API Status cufftPlanMany(Handle* handle, int rank, int* n, int* in_embed,
                              int out_step, int out_distance, Type type,
                              int batches) {
   return New(handle, [&](Handle made) {
-    return MakeInHandle<int>(made, rank, n, in_embed, in_step, in_distance,
-                             out_embed, out_step, out_distance, TypesOf(type),
-                             batches, nullptr);
+    return MakeMany<int>(made, rank, n, in_embed, in_step, in_distance,
+                         out_embed, out_step, out_distance, TypesOf(type),
+                         batches, nullptr);
   });
 }
 
@@ -250,9 +270,9 @@ FFT_API Status cufftMakePlanMany(Handle handle, int rank, int* n, int* in_embed,
                                  int in_step, int in_distance, int* out_embed,
                                  int out_step, int out_distance, Type type,
                                  int batches, std::size_t* bytes) {
-  return MakeInHandle<int>(handle, rank, n, in_embed, in_step, in_distance,
-                           out_embed, out_step, out_distance, TypesOf(type),
-                           batches, bytes);
+  return MakeMany<int>(handle, rank, n, in_embed, in_step, in_distance,
+                       out_embed, out_step, out_distance, TypesOf(type),
+                       batches, bytes);
 }
 FFT_API Status cufftMakePlanMany64(Handle handle, int rank, long long* n,
                                    long long* in_embed, long long in_step,
@@ -260,9 +280,9 @@ FFT_API Status cufftMakePlanMany64(Handle handle, int rank, long long* n,
                                    long long out_step, long long out_distance,
                                    Type type, long long batches,
                                    std::size_t* bytes) {
-  return MakeInHandle<long long>(handle, rank, n, in_embed, in_step,
-                                 in_distance, out_embed, out_step, out_distance,
-                                 TypesOf(type), batches, bytes);
+  return MakeMany<long long>(handle, rank, n, in_embed, in_step, in_distance,
+                             out_embed, out_step, out_distance, TypesOf(type),
+                             batches, bytes);
 }
 FFT_API Status cufftXtMakePlanMany(Handle handle, int rank, long long* n,
                                    long long* in_embed, long long in_step,
@@ -271,10 +291,27 @@ FFT_API Status cufftXtMakePlanMany(Handle handle, int rank, long long* n,
                                    long long out_distance, DataType output,
                                    long long batches, std::size_t* bytes,
                                    DataType) {
-  return MakeInHandle<long long>(handle, rank, n, in_embed, in_step,
-                                 in_distance, out_embed, out_step, out_distance,
-                                 Types{input, output}, batches, bytes);
+  return MakeMany<long long>(handle, rank, n, in_embed, in_step, in_distance,
+                             out_embed, out_step, out_distance,
+                             Types{input, output}, batches, bytes);
 }
+
+// What NVIDIA's cuFFTW calls for fftw_plan_guru_dft and its kin; in no header.
+// The arguments are as its versions 10.9 (CUDA 11) and 11.4 to 12.5 pass them.
+FFT_API Status cufftMakePlanGuru64(Handle handle, int rank, const Axis* axes,
+                                   int loops, const Axis* loop, Type type,
+                                   std::size_t* bytes) {
+  return MakeGuru(handle, rank, axes, loops, loop, TypesOf(type), bytes);
+}
+FFT_API Status cufftXtMakePlanGuru64(Handle handle, int rank, const Axis* axes,
+                                     int loops, const Axis* loop,
+                                     DataType input, DataType output, DataType,
+                                     std::size_t* bytes) {
+  return MakeGuru(handle, rank, axes, loops, loop, Types{input, output}, bytes);
+}
+// A lock around several calls; each call here has its own.
+FFT_API Status cufftEnterCS() { return kSuccess; }
+FFT_API Status cufftLeaveCS() { return kSuccess; }
 
 FFT_API Status cufftGetSize(Handle handle, std::size_t* bytes) {
   return Sized(IsPlan(handle) ? kSuccess : kInvalidPlan, bytes);

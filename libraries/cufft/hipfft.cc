@@ -54,13 +54,25 @@ bool IsInPairs(const Side& side, const Plan& plan) {
   }
   if (side.is_basic) return true;
   const bool rows =
-      plan.sizes.size() == 1 || side.embed.back() * side.stride % 2 == 0;
-  return rows && (plan.batches == 1 || side.distance % 2 == 0);
+      plan.sizes.size() == 1 || side.steps[plan.sizes.size() - 2] % 2 == 0;
+  return rows && (plan.batches[0] == 1 || side.distances[0] % 2 == 0);
 }
 
 using Sizes = std::vector<long long>;
 Sizes Copied(const std::vector<Index>& sizes) {
   return {sizes.begin(), sizes.end()};
+}
+
+// A side as hipFFT is told it: rows within rows. None where a step is no
+// multiple of the next one, as a guru plan may have it.
+std::optional<Sizes> EmbedOf(const Side& side) {
+  Sizes embed = Copied(side.sizes);
+  for (std::size_t d = 1; d < embed.size(); ++d) {
+    if (side.steps[d - 1] % side.steps[d] != 0) return std::nullopt;
+    embed[d] = side.steps[d - 1] / side.steps[d];
+    if (embed[d] < side.sizes[d]) return std::nullopt;
+  }
+  return embed;
 }
 
 }  // namespace
@@ -72,6 +84,13 @@ bool HipfftPlan::Make(const Driver& driver, const Plan& plan,
   const RocmLibrary* library = nullptr;
   if (!ChooseRocm(driver, Kind(), &library)) return false;
   if (library == nullptr) return true;
+  std::optional<Sizes> in = EmbedOf(plan.input), out = EmbedOf(plan.output);
+  if (!in || !out || plan.batches.size() != 1) {
+    Log(LogLevel::kInfo,
+        "cuFFT: the host computes a plan of loops or steps that hipFFT has "
+        "not");
+    return true;
+  }
   if (!IsInPairs(plan.input, plan) || !IsInPairs(plan.output, plan)) {
     Log(LogLevel::kInfo, "cuFFT: the host computes a plan of odd distances");
     return true;
@@ -84,14 +103,15 @@ bool HipfftPlan::Make(const Driver& driver, const Plan& plan,
     return true;
   }
   std::shared_ptr<HipfftPlan> wrapped(new HipfftPlan(*library, object));
-  Sizes n = Copied(plan.sizes), in = Copied(plan.input.embed),
-        out = Copied(plan.output.embed);
-  long long* const in_embed = plan.input.is_basic ? nullptr : in.data();
-  long long* const out_embed = plan.output.is_basic ? nullptr : out.data();
+  Sizes n = Copied(plan.sizes);
+  long long* const in_embed = plan.input.is_basic ? nullptr : in->data();
+  long long* const out_embed = plan.output.is_basic ? nullptr : out->data();
   const auto rank = static_cast<int>(n.size());
-  const long long in_step = plan.input.stride, out_step = plan.output.stride,
-                  in_distance = plan.input.distance,
-                  out_distance = plan.output.distance, batches = plan.batches;
+  const long long in_step = plan.input.steps.back(),
+                  out_step = plan.output.steps.back(),
+                  in_distance = plan.input.distances[0],
+                  out_distance = plan.output.distances[0],
+                  batches = plan.batches[0];
   std::size_t bytes = 0;
   const std::optional<Type> type = TypeOf(plan);
   const Result result =

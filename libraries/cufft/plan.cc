@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "libraries/common/work.h"
 #include "libraries/cufft/hipfft.h"
@@ -78,12 +79,11 @@ class Array {
   std::vector<Complex> data_;
 };
 
-void RunBatch(const Plan& plan, const void* input, void* output, int sign,
-              Index batch) {
+// The transform whose arrays begin at `from` and `to`.
+void RunBatch(const Plan& plan, const void* input, Index from, void* output,
+              Index to, int sign) {
   Array array(plan.sizes);
   std::vector<Index> at(plan.sizes.size(), 0);
-  const Index from = batch * plan.input.distance;
-  const Index to = batch * plan.output.distance;
   do {
     array.At(at) =
         cublas::Load(plan.input.type, input, from + plan.input.PlaceOf(at));
@@ -108,10 +108,25 @@ void RunBatch(const Plan& plan, const void* input, void* output, int sign,
   } while (Next(plan.output.sizes, &at));
 }
 
+Index Sum(const std::vector<Index>& at, const std::vector<Index>& steps) {
+  return std::inner_product(at.begin(), at.end(), steps.begin(), Index{0});
+}
+
 void RunBatches(const Plan& plan, const void* input, void* output, int sign) {
-  for (Index batch = 0; batch < plan.batches; ++batch) {
-    RunBatch(plan, input, output, sign, batch);
+  std::vector<Index> batch(plan.batches.size(), 0);
+  do {
+    RunBatch(plan, input, Sum(batch, plan.input.distances), output,
+             Sum(batch, plan.output.distances), sign);
+  } while (Next(plan.batches, &batch));
+}
+
+// Of an array whose last dimensions have `embed` elements each.
+std::vector<Index> StepsOf(const std::vector<Index>& embed, Index stride) {
+  std::vector<Index> steps(embed.size(), stride);
+  for (std::size_t d = embed.size() - 1; d-- > 0;) {
+    steps[d] = steps[d + 1] * embed[d + 1];
   }
+  return steps;
 }
 
 // In place a packed real array has room for the complex one: two more a row.
@@ -120,24 +135,69 @@ Plan PlanInPlace(const Plan& plan) {
   for (Side* side : {&run.input, &run.output}) {
     const Side& other = side == &run.input ? run.output : run.input;
     if (!IsComplex(side->type) && side->is_basic) {
-      side->embed.back() = 2 * (run.sizes.back() / 2 + 1);
-      side->distance = 2 * other.distance;
+      std::vector<Index> rows = side->sizes;
+      rows.back() = 2 * (run.sizes.back() / 2 + 1);
+      side->steps = StepsOf(rows, 1);
+      side->distances = {2 * other.distances[0]};
     }
   }
   return run;
 }
 
+// What plans of all kinds must be.
+Status CheckSizes(const std::vector<Index>& sizes,
+                  const std::vector<Index>& batches) {
+  if (sizes.empty() || sizes.size() > 3 || Product(sizes) < 0 ||
+      Product(batches) < 0) {
+    return kInvalidSize;
+  }
+  return kSuccess;
+}
+Status CheckTypes(DataType input, DataType output) {
+  if ((!IsComplex(input) && !IsComplex(output)) ||
+      Precision(input) != Precision(output)) {
+    return kInvalidType;
+  }
+  return kSuccess;
+}
+// A side without a layout: of real transforms the complex one has half a row.
+Side SideOf(const std::vector<Index>& sizes, DataType type, DataType other) {
+  Side side;
+  side.type = type;
+  side.sizes = sizes;
+  const bool half = IsComplex(type) && !IsComplex(other);
+  if (half) side.sizes.back() = sizes.back() / 2 + 1;
+  return side;
+}
+Status Finish(Plan* plan) {
+  if (!plan->input.Span(plan->batches) || !plan->output.Span(plan->batches)) {
+    return kInvalidSize;
+  }
+  plan->made = true;
+  return kSuccess;
+}
+
 }  // namespace
 
 Index Side::PlaceOf(const std::vector<Index>& at) const {
-  Index place = 0;
-  for (std::size_t d = 0; d < at.size(); ++d) place = place * embed[d] + at[d];
-  return place * stride;
+  return Sum(at, steps);
 }
-Index Side::Span(Index batches) const {
-  std::vector<Index> last = sizes;
-  for (Index& at : last) --at;
-  return PlaceOf(last) + 1 + (batches - 1) * distance;
+std::optional<Index> Side::Span(const std::vector<Index>& batches) const {
+  // So many that no size in bytes overflows.
+  constexpr Index kMost = std::numeric_limits<Index>::max() / 64;
+  Index span = 1;
+  const auto add = [&](Index count, Index step) {
+    Index more = 0;
+    return !__builtin_mul_overflow(count - 1, step, &more) &&
+           !__builtin_add_overflow(span, more, &span) && span <= kMost;
+  };
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (!add(sizes[d], steps[d])) return std::nullopt;
+  }
+  for (std::size_t d = 0; d < batches.size(); ++d) {
+    if (!add(batches[d], distances[d])) return std::nullopt;
+  }
+  return span;
 }
 
 std::optional<Types> TypesOf(Type type) {
@@ -155,45 +215,59 @@ std::optional<Types> TypesOf(Type type) {
 Status MakePlan(Plan* plan, const std::vector<Index>& sizes,
                 const Layout& input, DataType input_type, const Layout& output,
                 DataType output_type, Index batches) {
-  if (sizes.empty() || sizes.size() > 3 || Product(sizes) < 0) {
-    return kInvalidSize;
-  }
-  if (batches < 1) return kInvalidSize;
-  const bool complex_in = IsComplex(input_type);
-  const bool complex_out = IsComplex(output_type);
-  if ((!complex_in && !complex_out) ||
-      Precision(input_type) != Precision(output_type)) {
-    return kInvalidType;
-  }
-  const auto side = [&](const Layout& layout, DataType type) {
-    Side made;
-    made.type = type;
-    made.sizes = sizes;
-    const bool half = (!complex_in || !complex_out) && IsComplex(type);
-    if (half) made.sizes.back() = sizes.back() / 2 + 1;
-    made.embed = made.sizes;
-    if (layout.embed != nullptr) {
-      made.embed.assign(layout.embed, layout.embed + sizes.size());
-      made.stride = layout.stride;
-      made.distance = layout.distance;
-      made.is_basic = false;
-    } else {
-      made.distance = Product(made.sizes);
+  if (const Status bad = CheckSizes(sizes, {batches})) return bad;
+  if (const Status bad = CheckTypes(input_type, output_type)) return bad;
+  plan->sizes = sizes;
+  plan->batches = {batches};
+  plan->input = SideOf(sizes, input_type, output_type);
+  plan->output = SideOf(sizes, output_type, input_type);
+  for (Side* side : {&plan->input, &plan->output}) {
+    const Layout& layout = side == &plan->input ? input : output;
+    if (layout.embed == nullptr) {
+      side->steps = StepsOf(side->sizes, 1);
+      side->distances = {Product(side->sizes)};
+      continue;
     }
-    return made;
-  };
+    if (layout.stride < 1 || layout.distance < 0) return kInvalidValue;
+    const std::vector<Index> embed(layout.embed, layout.embed + sizes.size());
+    for (std::size_t d = 1; d < sizes.size(); ++d) {
+      if (embed[d] < side->sizes[d]) return kInvalidSize;
+    }
+    std::vector<Index> row = embed;
+    row[0] = layout.stride;
+    if (Product(row) < 0) return kInvalidSize;
+    side->steps = StepsOf(embed, layout.stride);
+    side->distances = {layout.distance};
+    side->is_basic = false;
+  }
+  return Finish(plan);
+}
+
+Status MakeGuruPlan(Plan* plan, const std::vector<Axis>& axes,
+                    const std::vector<Axis>& loops, DataType input_type,
+                    DataType output_type) {
+  std::vector<Index> sizes, batches;
+  for (const Axis& axis : axes) sizes.push_back(axis.size);
+  for (const Axis& loop : loops) batches.push_back(loop.size);
+  if (const Status bad = CheckSizes(sizes, batches)) return bad;
+  if (const Status bad = CheckTypes(input_type, output_type)) return bad;
   plan->sizes = sizes;
   plan->batches = batches;
-  plan->input = side(input, input_type);
-  plan->output = side(output, output_type);
-  for (const Side* s : {&plan->input, &plan->output}) {
-    if (s->stride < 1 || s->distance < 0) return kInvalidValue;
-    for (std::size_t d = 1; d < sizes.size(); ++d) {
-      if (s->embed[d] < s->sizes[d]) return kInvalidSize;
+  plan->input = SideOf(sizes, input_type, output_type);
+  plan->output = SideOf(sizes, output_type, input_type);
+  for (Side* side : {&plan->input, &plan->output}) {
+    const auto step = side == &plan->input ? &Axis::input : &Axis::output;
+    for (const Axis& axis : axes) {
+      if (axis.size > 1 && axis.*step < 1) return kInvalidValue;
+      side->steps.push_back(std::max<Index>(1, axis.*step));
     }
+    for (const Axis& loop : loops) {
+      if (loop.*step < 0) return kInvalidValue;
+      side->distances.push_back(loop.*step);
+    }
+    side->is_basic = false;
   }
-  plan->made = true;
-  return kSuccess;
+  return Finish(plan);
 }
 
 void Compute(const Plan& plan, const void* input, void* output, int sign) {
@@ -212,11 +286,11 @@ Status Execute(const Driver& driver, const Plan& plan, const void* input,
   Work work(driver, run.stream);
   const std::byte* in =
       work.In(static_cast<const std::byte*>(input),
-              static_cast<std::size_t>(run.input.Span(run.batches)) *
+              static_cast<std::size_t>(*run.input.Span(run.batches)) *
                   cublas::SizeOf(run.input.type));
   std::byte* out =
       work.InOut(static_cast<std::byte*>(output),
-                 static_cast<std::size_t>(run.output.Span(run.batches)) *
+                 static_cast<std::size_t>(*run.output.Span(run.batches)) *
                      cublas::SizeOf(run.output.type));
   const auto body = [run = std::move(run), in, out, sign] {
     RunBatches(run, in, out, sign);

@@ -42,26 +42,27 @@ enum Type : int {
 using cublas::DataType;
 using Index = std::int64_t;
 
-// Where the elements of one side lie: element (x0, x1, …) of batch b at
-// ((x0 * embed1 + x1) * embed2 + …) * stride + b * distance.
+// Where the elements of one side lie: element (x0, x1, …) of batch (b0, b1, …)
+// at x0 * steps[0] + x1 * steps[1] + … + b0 * distances[0] + ….
 struct Side {
   DataType type;
   std::vector<Index>
       sizes;  // of a batch, by dimension; halved for R2C's output
-  std::vector<Index> embed;
-  Index stride = 1, distance = 0;
+  std::vector<Index> steps;
+  std::vector<Index> distances;
   bool is_basic = true;  // no layout was given
 
   Index PlaceOf(const std::vector<Index>& at) const;
-  // Elements from the first to behind the last of `batches`.
-  Index Span(Index batches) const;
+  // Elements from the first to behind the last; none if they are too many.
+  std::optional<Index> Span(const std::vector<Index>& batches) const;
 };
 
 class HipfftPlan;
 
 struct Plan {
   std::vector<Index> sizes;  // of the transform, the slowest first
-  Index batches = 1;
+  // Loops of transforms, the inner ones last: one, or of guru plans any number.
+  std::vector<Index> batches;
   Side input, output;
   Stream stream = nullptr;
   bool made = false;
@@ -76,9 +77,16 @@ struct Plan {
   bool is_real_output() const { return !cublas::IsComplexType(output.type); }
 };
 
+// As cufftMakePlanMany has it: element (x0, x1, …) of batch b at
+// ((x0 * embed[1] + x1) * embed[2] + …) * stride + b * distance.
 struct Layout {
   const Index* embed = nullptr;  // null: packed, whatever stride and distance
   Index stride = 1, distance = 1;
+};
+// A dimension or a loop of a guru plan: how many, and from one to the next, in
+// elements of either side. As fftw_iodim64 has it.
+struct Axis {
+  Index size, input, output;
 };
 
 // Fills a plan. Types are of the elements; `input` and `output` must be of one
@@ -86,6 +94,13 @@ struct Layout {
 Status MakePlan(Plan* plan, const std::vector<Index>& sizes,
                 const Layout& input, DataType input_type, const Layout& output,
                 DataType output_type, Index batches);
+
+// A plan of up to three axes and any number of loops, the inner ones last. A
+// step is at least 1 (of an axis of one element it does not matter), one from
+// transform to transform at least 0.
+Status MakeGuruPlan(Plan* plan, const std::vector<Axis>& axes,
+                    const std::vector<Axis>& loops, DataType input_type,
+                    DataType output_type);
 
 // The types of a cufftType; none if it is none.
 struct Types {

@@ -50,7 +50,7 @@ struct Shape {
   explicit Shape(const Plan& plan) {
     const Side& side = plan.is_real_input() ? plan.output : plan.input;
     const std::vector<Index>& n = side.sizes;
-    batches = plan.batches;
+    batches = plan.batches[0];
     x = n[0];
     y = n.size() > 1 ? n[1] : 1;
     z = n.size() > 2 ? n[2] : 1;

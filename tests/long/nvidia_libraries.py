@@ -5,8 +5,9 @@ usage: nvidia_libraries.py [--build DIR] [--targets gfx1100,gfx942]
                            [PROGRAM ...]
 
 cuRAND's numbers are compared with those of its own host side
-(curand_generators.cu), cuBLAS' operations on vectors (cublas_vectors.cu) and
-CUTLASS' products of matrices (cutlass_gemm.cu, cutlass_hopper.cu for compute
+(curand_generators.cu), cuBLAS' operations on vectors (cublas_vectors.cu),
+cuFFTW's plans over our cuFFT (cufftw_plans.cu, CUDA 13 and 11) and CUTLASS'
+products of matrices (cutlass_gemm.cu, cutlass_hopper.cu for compute
 capability 9.0, cutlass_blackwell.cu for 10.0) with sums on the host. The
 libraries come from PyPI into build/packages (600 MB).
 Needs nvcc on PATH. Prints one line per program and target.
@@ -26,6 +27,10 @@ PROGRAMS = [("curand_generators", "nvidia-curand==10.4.0.35", CUDA,
              ["libcurand.so.10"]),
             ("cublas_vectors", "nvidia-cublas==13.0.0.19", CUDA,
              ["libcublas.so.13", "libcublasLt.so.13"]),
+            ("cufftw_plans", "nvidia-cufft==12.0.0.61", CUDA,
+             ["libcufftw.so.12", "libcufft.so.12"]),
+            ("cufftw_plans", "nvidia-cufft-cu11==10.9.0.58", "nvidia/cufft",
+             ["libcufftw.so.10", "libcufft.so.10"]),
             ("cutlass_gemm", "nvidia-cutlass==4.2.0.0", CUTLASS, []),
             ("cutlass_hopper", "nvidia-cutlass==4.2.0.0", CUTLASS, []),
             ("cutlass_blackwell", "nvidia-cutlass==4.2.0.0", CUTLASS, [])]
@@ -49,7 +54,7 @@ def environment_of(name):
 
 
 def build(name, wheel, inside, libraries):
-    folder = os.path.join(FOLDER, name)
+    folder = os.path.join(FOLDER, wheel.replace("==", "-"))
     tree = os.path.join(folder, inside)
     if not os.path.isdir(tree):
         subprocess.run([sys.executable, "-m", "pip", "install", "-q",

@@ -61,7 +61,11 @@ TEST_F(CufftHipfft, PlansOfEachKind) {
          "many [2 3 4] 0 1 18 0 1 24 108 1");
   int n[] = {6}, in[] = {10}, out[] = {5};
   expect(Cufft("cufftPlanMany", &plan_, 1, n, in, 2, 30, out, 1, 7, kD2Z, 4),
-         "many [6] [10] 2 30 [5] 1 7 106 4");
+         "many [6] [6] 2 30 [4] 1 7 106 4");  // the first of them says nothing
+  int n2[] = {4, 6}, in2[] = {9, 10}, out2[] = {7, 5};
+  expect(
+      Cufft("cufftPlanMany", &plan_, 2, n2, in2, 2, 90, out2, 1, 35, kD2Z, 4),
+      "many [4 6] [4 10] 2 90 [4 5] 1 35 106 4");
   // Halves: cudaDataType, computed as complex numbers.
   long long size[] = {8};
   long long* const none = nullptr;
@@ -71,6 +75,29 @@ TEST_F(CufftHipfft, PlansOfEachKind) {
                1ll, 5ll, 6, 2ll, &bytes, 6),
          "xt [8] 0 1 8 2 0 1 5 6 2 6");
   EXPECT_EQ(bytes, 0u);
+  const long long axes[][3] = {{4, 20, 10}, {6, 2, 1}}, loop[] = {3, 90, 70};
+  ASSERT_EQ(Cufft("cufftCreate", &plan_), 0);
+  expect(
+      Cufft("cufftXtMakePlanGuru64", plan_, 2, axes, 1, loop, 5, 5, 5, &bytes),
+      "many [4 6] [4 10] 2 90 [4 10] 1 70 105 3");
+  ASSERT_EQ(Cufft("cufftCreate", &plan_), 0);
+  expect(Cufft("cufftMakePlanGuru64", plan_, 2, axes, 1, loop, kZ2Z, &bytes),
+         "many [4 6] [4 10] 2 90 [4 10] 1 70 105 3");
+}
+
+TEST_F(CufftHipfft, OtherStepsThanHipfftHasAreTheHosts) {
+  const long long twice[][3] = {{2, 90, 70}, {2, 20, 20}};
+  const long long axes[][3] = {{4, 2, 1}, {6, 9, 10}};  // columns
+  const std::string before = Last();
+  for (const int loops : {1, 2}) {
+    ASSERT_EQ(Cufft("cufftCreate", &plan_), 0);
+    EXPECT_EQ(Cufft("cufftMakePlanGuru64", plan_, loops == 1 ? 2 : 1, axes,
+                    loops, twice, kZ2Z, nullptr),
+              0);
+    EXPECT_EQ(Last(), before) << loops;
+    EXPECT_EQ(Cufft("cufftDestroy", plan_), 0);
+  }
+  plan_ = 0;
 }
 
 TEST_F(CufftHipfft, ExecutionsOfEachKind) {

@@ -185,6 +185,76 @@ TEST_P(PlanTest, StridesAndDistances) {
   EXPECT_EQ(out[1], std::complex<float>(7, 7));
 }
 
+// Axes in any order, with gaps, and loops within loops: 2 by 3 transforms of 4
+// by 5.
+TEST_P(PlanTest, Guru) {
+  constexpr std::size_t kN0 = 4, kN1 = 5, kHalf = kN1 / 2 + 1;
+  const std::vector<Axis> axes = {{kN0, 1, 40}, {kN1, 8, 2}};
+  const std::vector<Axis> loops = {{2, 150, 13}, {3, 50, 400}};
+  const std::vector<Complex> in = Random(300);
+  std::vector<double> reals(300);
+  for (std::size_t i = 0; i < in.size(); ++i) reals[i] = in[i].real();
+  Plan plan, forward, back;
+  ASSERT_EQ(MakeGuruPlan(&plan, axes, loops, kC64F, kC64F), kSuccess);
+  ASSERT_EQ(MakeGuruPlan(&forward, axes, loops, kR64F, kC64F), kSuccess);
+  std::vector<Axis> other_way = axes, loops_back = loops;
+  for (std::vector<Axis>* list : {&other_way, &loops_back}) {
+    for (Axis& axis : *list) std::swap(axis.input, axis.output);
+  }
+  ASSERT_EQ(MakeGuruPlan(&back, other_way, loops_back, kC64F, kR64F), kSuccess);
+  std::vector<Complex> out(1000, {7, 7}), halves = out;
+  std::vector<double> again(300, 7);
+  ASSERT_EQ(Execute(driver, plan, in.data(), out.data(), -1), kSuccess);
+  ASSERT_EQ(Execute(driver, forward, reals.data(), halves.data(), -1),
+            kSuccess);
+  ASSERT_EQ(Execute(driver, back, halves.data(), again.data(), 1), kSuccess);
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (std::size_t j = 0; j < 3; ++j) {
+      const std::size_t from = i * 150 + j * 50, to = i * 13 + j * 400;
+      std::vector<Complex> each(kN0 * kN1), wide = each;
+      for (std::size_t x = 0; x < kN0; ++x) {
+        for (std::size_t y = 0; y < kN1; ++y) {
+          each[x * kN1 + y] = in[from + x + y * 8];
+          wide[x * kN1 + y] = reals[from + x + y * 8];
+        }
+      }
+      const std::vector<Complex> all = Defined({kN0, kN1}, each, -1);
+      const std::vector<Complex> of_reals = Defined({kN0, kN1}, wide, -1);
+      for (std::size_t x = 0; x < kN0; ++x) {
+        for (std::size_t y = 0; y < kN1; ++y) {
+          const std::size_t at = to + x * 40 + y * 2;
+          EXPECT_LT(std::abs(out[at] - all[x * kN1 + y]), 1e-12);
+          if (y < kHalf) {
+            EXPECT_LT(std::abs(halves[at] - of_reals[x * kN1 + y]), 1e-12);
+          }
+          EXPECT_LT(std::abs(again[from + x + y * 8] -
+                             kN0 * kN1 * reals[from + x + y * 8]),
+                    1e-12);
+        }
+      }
+    }
+  }
+  EXPECT_EQ(out[1], Complex(7, 7));
+  EXPECT_EQ(again[4], 7);
+}
+
+TEST(Plan, WhatMakesNoGuruPlan) {
+  const auto make = [](const std::vector<Axis>& axes,
+                       const std::vector<Axis>& loops) {
+    Plan plan;
+    return MakeGuruPlan(&plan, axes, loops, kC32F, kC32F);
+  };
+  EXPECT_EQ(make({{4, 1, 1}}, {}), kSuccess);
+  EXPECT_EQ(make({{4, 1, 1}, {1, 0, 0}}, {{2, 0, 4}}), kSuccess);
+  EXPECT_EQ(make({}, {}), kInvalidSize);
+  EXPECT_EQ(make({{0, 1, 1}}, {}), kInvalidSize);
+  EXPECT_EQ(make({{4, 1, 1}}, {{0, 1, 1}}), kInvalidSize);
+  EXPECT_EQ(make({{4, 1, 0}}, {}), kInvalidValue);
+  EXPECT_EQ(make({{4, 1, 1}}, {{2, -4, 4}}), kInvalidValue);
+  EXPECT_EQ(make({{4, Index{1} << 61, 1}}, {}), kInvalidSize);
+  EXPECT_EQ(make({{4, 1, 1}}, {{1 << 30, Index{1} << 40, 1}}), kInvalidSize);
+}
+
 TEST(Plan, WhatMakesNone) {
   Plan plan;
   EXPECT_EQ(MakePlan(&plan, {}, {}, kC32F, {}, kC32F, 1), kInvalidSize);
@@ -197,6 +267,10 @@ TEST(Plan, WhatMakesNone) {
   const Index small[] = {4, 2};
   EXPECT_EQ(
       MakePlan(&plan, {4, 3}, {small, 1, 12}, kC32F, {small, 1, 12}, kC32F, 1),
+      kInvalidSize);
+  const Index wide[] = {4, Index{1} << 62};
+  EXPECT_EQ(
+      MakePlan(&plan, {4, 3}, {wide, 8, 12}, kC32F, {wide, 8, 12}, kC32F, 1),
       kInvalidSize);
   const Index huge = Index{1} << 40;
   EXPECT_EQ(MakePlan(&plan, {huge, huge}, {}, kC32F, {}, kC32F, 1),
