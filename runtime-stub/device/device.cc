@@ -358,7 +358,11 @@ CUresult cuDeviceUnregisterAsyncNotification(CUdevice ordinal,
 
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute,
                               CUdevice ordinal) {
-  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  // A cudart that comes later asks for more: what it asks for, it lacks here.
+  constexpr int kBeyondAllToolkits = 1024;
+  if (value == nullptr || attribute < 1 || attribute >= kBeyondAllToolkits) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   CERB_DEVICE(ordinal);
   *value = device->attribute(attribute);
   return CUDA_SUCCESS;

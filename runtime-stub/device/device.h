@@ -23,8 +23,8 @@ struct ServiceBlock;
 inline constexpr int kMaxDevices = 32;
 
 struct Device {
-  // Ids of CUdevice_attribute in CUDA 13.0 end at 147.
-  static constexpr int kAttributes = 160;
+  // Ids of CUdevice_attribute in CUDA 13.5 end at 161.
+  static constexpr int kAttributes = 162;
 
   int ordinal = 0;      // CUdevice
   int hip_ordinal = 0;  // differs where CUDA_VISIBLE_DEVICES chooses

@@ -259,6 +259,11 @@ TEST_F(Startup, EveryAttributeIsAnswered) {
     EXPECT_EQ(CU(cuDeviceGetAttribute)(&value, id, 0), CUDA_SUCCESS) << id;
     EXPECT_NE(value, -12345) << id;
   }
+  for (int id : {-1, 0, 9999}) {
+    int value = 0;
+    EXPECT_EQ(CU(cuDeviceGetAttribute)(&value, id, 0), CUDA_ERROR_INVALID_VALUE)
+        << id;
+  }
   // Divisors in cudart's occupancy functions.
   for (int id : {1, 10, 16, 39}) {
     int value = 0;
