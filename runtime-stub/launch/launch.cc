@@ -193,6 +193,14 @@ CUresult Launch(CUfunction handle, Grid grid, CUstream stream_handle,
   const Grid asked = grid;
   CUresult result = FindLaunchTarget(context, handle, &grid, &target);
   if (result != CUDA_SUCCESS) return result;
+  // A runtime's kernel is of the current device, and so must the stream be
+  // (CUDA Programming Guide, "Stream and Event Behavior").
+  if (target.kernel->module->home() == nullptr) {
+    const Context* current = CurrentContextOrNull();
+    if (current != nullptr && current->device != context->device) {
+      return CUDA_ERROR_INVALID_HANDLE;
+    }
+  }
   if (grid.cooperative) {
     result = CheckCooperative(context, target.kernel, grid);
     if (result != CUDA_SUCCESS) return result;

@@ -30,6 +30,17 @@ int main() {
   CHECK(cudaStreamSynchronize(stream));
   CHECK(cudaSetDevice(1));
   EXPECT(ToHost(p[1], 64)[0] == 27 && ToHost(p[1], 64)[63] == 16);
+  // Into the stream of a device that is not current go copies, but no kernels
+  // and no events of other devices.
+  Add<<<1, 64, 0, stream>>>(p[1], 5);
+  EXPECT(cudaGetLastError() == cudaErrorInvalidResourceHandle);
+  CHECK(cudaMemcpyAsync(p[1], p[1] + 1, 4, cudaMemcpyDefault, stream));
+  cudaEvent_t event;
+  CHECK(cudaEventCreate(&event));
+  EXPECT(cudaEventRecord(event, stream) == cudaErrorInvalidResourceHandle);
+  cudaGetLastError();
+  CHECK(cudaStreamSynchronize(stream));
+  EXPECT(ToHost(p[1], 64)[0] == 27);
 
   int can = -1;
   CHECK(cudaDeviceCanAccessPeer(&can, 0, 1));
