@@ -71,7 +71,12 @@ def check_loops(jax, jnp, np):
 def check_products(jnp, np):
     random = np.random.default_rng(1)
     for size, kind, tolerance in ((64, np.float32, 1e-4), (96, np.float16, 1e-2),
-                                  (128, jnp.bfloat16, 5e-2)):
+                                  (128, jnp.bfloat16, 5e-2),
+                                  (256, np.float32, 1e-4),
+                                  (256, np.float16, 1e-2),
+                                  (512, np.float32, 1e-4),
+                                  (512, np.float16, 1e-2),
+                                  (512, jnp.bfloat16, 5e-2)):
         a, b = (random.standard_normal((size, size), np.float32).astype(kind)
                 for _ in range(2))
         np.testing.assert_allclose(
