@@ -94,7 +94,8 @@ struct Launch {
   std::deque<std::unique_ptr<Group>> suspended;
   std::atomic<bool> stop{false};
   std::optional<Fault> fault;
-  std::atomic<u64> progress{0};  // waves ended and barriers passed
+  std::atomic<u64> progress{0};    // waves ended and barriers passed
+  std::atomic<bool> spins{false};  // a wave was seen to wait in a loop
   KernelStats stats;
   // Register files of groups that ended.
   std::vector<std::unique_ptr<u32[]>> spare_registers;

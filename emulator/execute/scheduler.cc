@@ -7,6 +7,8 @@
 // one that has waited longest. So is a group that has passed barriers for a
 // quantum of each of its waves: it may wait for another group in a loop around
 // a barrier. So every resident group makes progress, however many there are.
+// A wave that goes round a loop that changes none of its registers waits for
+// what another one writes: its turn is once round that loop.
 // Resident are as many as the emulated GPU would hold (ResidentGroups).
 #include <fmt/format.h>
 
@@ -23,9 +25,14 @@
 namespace cerberus::emulator {
 namespace {
 
-// Long enough that ordinary kernels never leave a wave early, short enough
-// that a spinning wave costs little.
+// Long enough that ordinary kernels never leave a wave early.
 constexpr u64 kQuantum = 50000;
+// The longest loop that is looked at, in instructions.
+constexpr u64 kLongestSpin = 256;
+constexpr int kSpinRounds = 4;
+// Once a wave of the launch was seen to wait, others are looked at when they
+// have run so far.
+constexpr u64 kFirstLook = 512;
 
 enum PropertyBits : u16 {
   kPrivateSegmentBuffer = 1 << 0,
@@ -283,14 +290,9 @@ void RunWave(Launch& launch, Wave& w, u64 quantum) {
   }
 }
 
-}  // namespace
-
-Group::Group() = default;
-Group::~Group() = default;
-
 // Vector registers of each kind that the kernel was given, from its descriptor
 // (AMDGPUUsage, "GRANULATED_WORKITEM_VGPR_COUNT").
-static std::size_t RegisterRows(const Launch& launch) {
+std::size_t RegisterRows(const Launch& launch) {
   const bool by_eight = launch.gen == Gen::kGfx90a ||
                         launch.gen == Gen::kGfx940 ||
                         launch.gen == Gen::kGfx950 ||
@@ -299,6 +301,96 @@ static std::size_t RegisterRows(const Launch& launch) {
       ((launch.kernel.rsrc1 & 63) + std::size_t{1}) * (by_eight ? 8 : 4);
   return std::min<std::size_t>(count, 256);
 }
+
+// A digest of what instructions change but memory.
+u64 RegisterState(const Launch& launch, const Wave& w) {
+  // Four sums, so that multiplications need not wait for each other.
+  std::array<u64, 4> sums = {1, 2, 3, 4};
+  constexpr u64 kOdd = 0x9e3779b97f4a7c15;
+  const auto add = [&](const u32* words, std::size_t count) {
+    for (std::size_t i = 0; i + 8 <= count; i += 8) {
+      for (std::size_t k = 0; k < 4; ++k) {
+        u64 word = 0;
+        std::memcpy(&word, words + i + 2 * k, sizeof word);
+        sums[k] = (sums[k] ^ word) * kOdd;
+        sums[k] ^= sums[k] >> 32;
+      }
+    }
+  };
+  static_assert(kNumSlots % 8 == 0);
+  add(w.sgpr, kNumSlots);
+  const std::size_t used = RegisterRows(launch) * w.lanes;
+  add(w.vgpr, used);
+  if (IsCdna(launch.gen)) add(w.vgpr + std::size_t{256} * w.lanes, used);
+  const u32 rest[8] = {w.scc,
+                       ModeBits(w),
+                       w.gpr_index_mode,
+                       static_cast<u32>(w.clock_reads),
+                       w.barrier_signalled,
+                       w.barrier_generation,
+                       w.named_barrier,
+                       w.named_complete};
+  add(rest, std::size(rest));
+  u64 state = 0;
+  for (const u64 sum : sums) state = (state ^ sum) * kOdd;
+  return state;
+}
+
+// Whether a wave that has used its turn comes back to where it is with the
+// same registers.
+void FindSpin(Launch& launch, Wave& w) {
+  const Spin found = {w.next, 0, RegisterState(launch, w)};
+  for (u64 length = 1; length <= kLongestSpin; ++length) {
+    RunWave(launch, w, 1);
+    if (w.state != WaveState::kYield) return;
+    if (w.next != found.at) continue;
+    if (RegisterState(launch, w) == found.state) {
+      w.spin = {found.at, length, found.state};
+      launch.spins.store(true, std::memory_order_relaxed);
+    }
+    return;
+  }
+}
+
+// Whether the wave did nothing else than to run until its quantum was used up.
+bool UsesUp(Launch& launch, Wave& w, u64 quantum) {
+  const u64 before = w.instructions;
+  RunWave(launch, w, quantum);
+  return w.state == WaveState::kYield && w.instructions - before == quantum;
+}
+
+// Runs one wave until it ends, blocks or has used its quantum, or once round
+// the loop in which it waits. A few times if that changed its registers: it
+// waits on if it only saw another value than the last time, which takes rounds
+// to come to all registers that it goes through.
+void TakeTurn(Launch& launch, Wave& w, u64 quantum) {
+  for (int round = 0; round < kSpinRounds && w.spin.length != 0; ++round) {
+    RunWave(launch, w, w.spin.length);
+    if (w.state != WaveState::kYield) {
+      w.spin = {};
+      return;
+    }
+    const u64 state = RegisterState(launch, w);
+    if (w.next != w.spin.at) {
+      w.spin = {};
+    } else if (state == w.spin.state) {
+      return;
+    }
+    w.spin.state = state;
+  }
+  w.spin = {};
+  if (quantum == kQuantum && launch.spins.load(std::memory_order_relaxed)) {
+    if (!UsesUp(launch, w, kFirstLook)) return;
+    FindSpin(launch, w);
+    if (w.state != WaveState::kYield || w.spin.length != 0) return;
+  }
+  if (UsesUp(launch, w, quantum) && quantum == kQuantum) FindSpin(launch, w);
+}
+
+}  // namespace
+
+Group::Group() = default;
+Group::~Group() = default;
 
 std::unique_ptr<u32[]> Launch::TakeRegisters(std::size_t words) {
   {
@@ -389,7 +481,7 @@ GroupState RunGroup(Launch& launch, Group& group, std::mt19937_64* random) {
         quantum = std::min(quantum, limit + 1 - w->instructions);
       }
       const u64 before = w->instructions;
-      RunWave(launch, *w, quantum);
+      TakeTurn(launch, *w, quantum);
       executed += w->instructions - before;
       if (launch.stop.load(std::memory_order_relaxed)) {
         return GroupState::kDone;

@@ -102,6 +102,14 @@ struct Hazards {
   u64 until_matrix = 0;  // nor do matrix instructions
 };
 
+// A loop that changed no register when the wave last went round it: the wave
+// waits for what others write.
+struct Spin {
+  const Op* at = nullptr;
+  u64 length = 0;  // instructions; 0: it does not wait
+  u64 state = 0;   // digest of the registers at `at`
+};
+
 struct Wave {
   // The next instruction; handlers that jump overwrite it.
   const Op* next = nullptr;
@@ -139,6 +147,7 @@ struct Wave {
   u32 barrier_generation = 0;
   u32 named_barrier = 0;  // the one the wave has joined; 0: none
   bool named_complete = false;
+  Spin spin;
   // While it waits at a resource of global wave sync: the phase it waits in.
   std::optional<u64> gws_phase;
 

@@ -58,6 +58,48 @@ class Stats : public AssembledKernel {
   std::string path_, json_;
 };
 
+// Seven waves look at a word, without sleeping, until the first has counted to
+// a million. A turn of theirs is one look, once they were seen to wait; and
+// what they find at last is seen.
+TEST_F(Stats, WavesThatWaitTakeShortTurns) {
+  constexpr long kCount = 1 << 19;
+  KernelParts parts;
+  Open(parts, R"(
+    s_load_b64 s[0:1], s[0:1], null
+    v_and_b32 v0, 0x3ff, v0
+    v_lshlrev_b32 v5, 2, v0
+    v_mov_b32 v1, 0
+    v_readfirstlane_b32 s2, v0
+    s_waitcnt lgkmcnt(0)
+    s_cmp_eq_u32 s2, 0
+    s_cbranch_scc1 work
+  look:
+    global_load_b32 v3, v1, s[0:1] glc
+    s_waitcnt vmcnt(0)
+    v_readfirstlane_b32 s3, v3
+    s_cmp_lg_u32 s3, 7
+    s_cbranch_scc1 look
+    global_store_b32 v5, v3, s[0:1]
+    s_endpgm
+  work:
+    s_mov_b32 s4, 0x80007
+  count:
+    s_sub_u32 s4, s4, 1
+    v_mov_b32 v2, s4
+    global_store_b32 v1, v2, s[0:1]
+    s_cmp_lg_u32 s4, 7
+    s_cbranch_scc1 count
+    s_endpgm)",
+       Counting());
+  auto* const words = static_cast<std::uint32_t*>(memory_.host());
+  std::fill_n(words, 256, 0);
+  ASSERT_TRUE(Run(1, 256));
+  for (int i = 32; i < 256; ++i) ASSERT_EQ(words[i], 7u) << i;
+  Finish();
+  EXPECT_GT(Number("instructions/branch"), kCount);
+  EXPECT_LT(Number("instructions/branch"), kCount + 100000);
+}
+
 // Every class, two waves of which the second has 8 lanes.
 TEST_F(Stats, InstructionsByClass) {
   KernelParts parts;
