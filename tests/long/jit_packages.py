@@ -41,8 +41,10 @@ from package_pennylane import pennylane
 from package_pmcx import pmcx
 from package_pycolmap import pycolmap
 from package_pykeops import folders as pykeops_folders, pykeops
+from package_qec import qec
 from package_quadrants import quadrants
 from package_rapids import rapids
+from package_rtk import rtk
 from package_slangpy import slangpy
 from package_small import kedm, osqp, pyimagecuda, pyqrack
 from package_snapml import snapml
@@ -114,6 +116,10 @@ OWN_WHEELS = {"blender": ["bpy==5.0.1"],
                           "nvidia-cuda-nvrtc==13.0.*",
                           "nvidia-cuda-runtime==13.0.*",
                           "nvidia-cuda-cccl==13.0.*"],
+              "qec": ["cudaq-qec-cu12==0.8.1"],
+              "rtk": ["itk-rtk-cuda124==2.7.0.post1", "numpy==2.4.6",
+                      "nvidia-cuda-runtime-cu12==12.4.*",
+                      "nvidia-cufft-cu12==11.2.*"],
               "slangpy": ["slangpy==0.43.1", "numpy==2.4.6",
                           "nvidia-cuda-nvrtc==13.0.*"],
               "snapml": ["snapml==1.17.2", "numpy==2.4.6"],
@@ -459,7 +465,7 @@ PACKAGES = {f.__name__: f for f in (numba, cuda_bindings, cuda_core, cupy,
                                     ctranslate2, rapids, spconv, halide, mlx,
                                     gpt4all, energies, tensorflow, dali, faiss,
                                     kedm, osqp, pyimagecuda, pyqrack, quadrants,
-                                    tvm, pmcx, pykeops, thinc, stumpy,
+                                    tvm, pmcx, pykeops, thinc, stumpy, qec, rtk,
                                     cudnn_frontend, slangpy,
                                     snapml, nvcomp, numba_mlir, blender,
                                     pennylane)}
