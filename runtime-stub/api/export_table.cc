@@ -37,7 +37,7 @@ namespace {
 // driver has functions in more slots than are known here. A caller may use
 // another one, also behind the size that it was told, so each table goes on to
 // kSlots: an unknown slot says so and refuses.
-constexpr std::size_t kSlots = 64;
+constexpr std::size_t kSlots = 56;
 using Table = std::array<void*, kSlots>;
 
 struct TableId {
@@ -344,9 +344,6 @@ const Table kStreams = MakeTable<kStreamsId>({
 // --- tables that must be there, but state no slot but their size, and so offer
 // nothing ---
 
-constexpr TableId kEmptyId = {{}, "one that offers nothing"};
-const Table kEmpty = MakeTable<kEmptyId>({{0, Size(1)}});
-
 // What CUPTI works through. Without it CUPTI 13.2 looks up the text of the
 // error by the same way, until the stack ends, and later ones do not even say
 // their version. Now it says what can be said without a driver, and refuses
@@ -355,6 +352,7 @@ constexpr TableId kProfilingId = {
     {0x7c, 0xb6, 0x3f, 0x9b, 0x9c, 0xa4, 0x8e, 0x42, 0xa4, 0x84, 0xbe, 0xb6,
      0x6e, 0x6a, 0xed, 0x7f},
     "profiling"};
+const Table kProfiling = MakeTable<kProfilingId>({{0, Size(1)}});
 
 // NVIDIA's own libraries ask for it when they start, behind that of streams,
 // and give up without it (cuFFTW, whose plans were null). None was seen to call
@@ -363,6 +361,7 @@ constexpr TableId kLibrariesId = {
     {0x6e, 0x16, 0x3f, 0xbe, 0xb9, 0x58, 0x44, 0x4d, 0x83, 0x5c, 0xe1, 0x82,
      0xaf, 0xf1, 0x99, 0x1e},
     "of NVIDIA's libraries"};
+const Table kLibraries = MakeTable<kLibrariesId>({{0, Size(1)}});
 
 // --- ours ---
 
@@ -413,8 +412,8 @@ const TableRow kTables[] = {
     {kHandshakeId, kHandshake},
     {kErrorLogId, kErrorLog},
     {kStreamsId, kStreams},
-    {kProfilingId, kEmpty},
-    {kLibrariesId, kEmpty},
+    {kProfilingId, kProfiling},
+    {kLibrariesId, kLibraries},
 };
 
 // NVRTC, nvJitLink and cuDNN ask for the driver's cache of what they compiled
