@@ -30,6 +30,8 @@ constexpr u64 kQuantum = 50000;
 // The longest loop that is looked at, in instructions.
 constexpr u64 kLongestSpin = 256;
 constexpr int kSpinRounds = 4;
+// A look costs some hundredths of a turn: a wave that computes has few.
+constexpr u32 kTurnsPerLook = 8;
 // Once a wave of the launch was seen to wait, others are looked at when they
 // have run so far.
 constexpr u64 kFirstLook = 512;
@@ -384,7 +386,10 @@ void TakeTurn(Launch& launch, Wave& w, u64 quantum) {
     FindSpin(launch, w);
     if (w.state != WaveState::kYield || w.spin.length != 0) return;
   }
-  if (UsesUp(launch, w, quantum) && quantum == kQuantum) FindSpin(launch, w);
+  if (UsesUp(launch, w, quantum) && quantum == kQuantum &&
+      w.turns_used_up++ % kTurnsPerLook == 0) {
+    FindSpin(launch, w);
+  }
 }
 
 }  // namespace

@@ -148,6 +148,7 @@ struct Wave {
   u32 named_barrier = 0;  // the one the wave has joined; 0: none
   bool named_complete = false;
   Spin spin;
+  u32 turns_used_up = 0;
   // While it waits at a resource of global wave sync: the phase it waits in.
   std::optional<u64> gws_phase;
 
