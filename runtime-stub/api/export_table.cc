@@ -37,7 +37,7 @@ namespace {
 // driver has functions in more slots than are known here. A caller may use
 // another one, also behind the size that it was told, so each table goes on to
 // kSlots: an unknown slot says so and refuses.
-constexpr std::size_t kSlots = 56;
+constexpr std::size_t kSlots = 64;
 using Table = std::array<void*, kSlots>;
 
 struct TableId {
@@ -45,22 +45,27 @@ struct TableId {
   const char* name;
 };
 
-[[gnu::noinline]] CUresult RefuseSlot(const TableId& id, std::size_t slot,
-                                      std::atomic_flag* said) {
-  if (!said->test_and_set()) {
-    Log(LogLevel::kWarning,
-        "slot %zu of cuGetExportTable's table %02x%02x%02x%02x (%s) is called "
-        "but not known here: the answer is CUDA_ERROR_NOT_SUPPORTED. The "
-        "caller may be of a CUDA newer than this driver",
-        slot, id.bytes[0], id.bytes[1], id.bytes[2], id.bytes[3], id.name);
-  }
+void SayUnknownSlot(const TableId& id, std::size_t slot) {
+  Log(LogLevel::kWarning,
+      "slot %zu of cuGetExportTable's table %02x%02x%02x%02x (%s) is called "
+      "but not known here: the answer is CUDA_ERROR_NOT_SUPPORTED. The caller "
+      "may be of a CUDA newer than this driver",
+      slot, id.bytes[0], id.bytes[1], id.bytes[2], id.bytes[3], id.name);
+}
+
+// One for each table, so that its many slots have little code.
+template <const TableId& kId>
+[[gnu::noinline]] CUresult RefuseSlot(std::size_t slot) {
+  static std::atomic<std::uint64_t> said;
+  static_assert(kSlots <= 64);
+  const std::uint64_t bit = std::uint64_t{1} << slot;
+  if ((said.fetch_or(bit) & bit) == 0) SayUnknownSlot(kId, slot);
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 template <const TableId& kId, std::size_t kSlot>
 CUresult UnknownSlot() {
-  static std::atomic_flag said;
-  return RefuseSlot(kId, kSlot, &said);
+  return RefuseSlot<kId>(kSlot);
 }
 
 template <typename F>

@@ -305,7 +305,7 @@ TEST_F(Startup, UnknownSlotsRefuseAndSayWhich) {
   for (const auto& row : rows) {
     const Table table = GetTable(row.table);
     // More than the size says.
-    for (int slot = 0; slot < 56; ++slot) {
+    for (int slot = 0; slot < 64; ++slot) {
       if (row.known.contains(slot)) continue;
       for (const bool first : {true, false}) {
         StderrCapture capture;
