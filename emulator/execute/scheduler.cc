@@ -372,12 +372,9 @@ void TakeTurn(Launch& launch, Wave& w, u64 quantum) {
       w.spin = {};
       return;
     }
+    if (w.next != w.spin.at) break;
     const u64 state = RegisterState(launch, w);
-    if (w.next != w.spin.at) {
-      w.spin = {};
-    } else if (state == w.spin.state) {
-      return;
-    }
+    if (state == w.spin.state) return;
     w.spin.state = state;
   }
   w.spin = {};

@@ -144,22 +144,6 @@ Plan PlanInPlace(const Plan& plan) {
   return run;
 }
 
-// What plans of all kinds must be.
-Status CheckSizes(const std::vector<Index>& sizes,
-                  const std::vector<Index>& batches) {
-  if (sizes.empty() || sizes.size() > 3 || Product(sizes) < 0 ||
-      Product(batches) < 0) {
-    return kInvalidSize;
-  }
-  return kSuccess;
-}
-Status CheckTypes(DataType input, DataType output) {
-  if ((!IsComplex(input) && !IsComplex(output)) ||
-      Precision(input) != Precision(output)) {
-    return kInvalidType;
-  }
-  return kSuccess;
-}
 // A side without a layout: of real transforms the complex one has half a row.
 Side SideOf(const std::vector<Index>& sizes, DataType type, DataType other) {
   Side side;
@@ -168,6 +152,23 @@ Side SideOf(const std::vector<Index>& sizes, DataType type, DataType other) {
   const bool half = IsComplex(type) && !IsComplex(other);
   if (half) side.sizes.back() = sizes.back() / 2 + 1;
   return side;
+}
+// What plans of all kinds have and must be, but for the layouts.
+Status Begin(Plan* plan, const std::vector<Index>& sizes, DataType input,
+             DataType output, const std::vector<Index>& batches) {
+  if (sizes.empty() || sizes.size() > 3 || Product(sizes) < 0 ||
+      Product(batches) < 0) {
+    return kInvalidSize;
+  }
+  if ((!IsComplex(input) && !IsComplex(output)) ||
+      Precision(input) != Precision(output)) {
+    return kInvalidType;
+  }
+  plan->sizes = sizes;
+  plan->batches = batches;
+  plan->input = SideOf(sizes, input, output);
+  plan->output = SideOf(sizes, output, input);
+  return kSuccess;
 }
 Status Finish(Plan* plan) {
   if (!plan->input.Span(plan->batches) || !plan->output.Span(plan->batches)) {
@@ -215,12 +216,10 @@ std::optional<Types> TypesOf(Type type) {
 Status MakePlan(Plan* plan, const std::vector<Index>& sizes,
                 const Layout& input, DataType input_type, const Layout& output,
                 DataType output_type, Index batches) {
-  if (const Status bad = CheckSizes(sizes, {batches})) return bad;
-  if (const Status bad = CheckTypes(input_type, output_type)) return bad;
-  plan->sizes = sizes;
-  plan->batches = {batches};
-  plan->input = SideOf(sizes, input_type, output_type);
-  plan->output = SideOf(sizes, output_type, input_type);
+  if (const Status bad =
+          Begin(plan, sizes, input_type, output_type, {batches})) {
+    return bad;
+  }
   for (Side* side : {&plan->input, &plan->output}) {
     const Layout& layout = side == &plan->input ? input : output;
     if (layout.embed == nullptr) {
@@ -249,12 +248,9 @@ Status MakeGuruPlan(Plan* plan, const std::vector<Axis>& axes,
   std::vector<Index> sizes, batches;
   for (const Axis& axis : axes) sizes.push_back(axis.size);
   for (const Axis& loop : loops) batches.push_back(loop.size);
-  if (const Status bad = CheckSizes(sizes, batches)) return bad;
-  if (const Status bad = CheckTypes(input_type, output_type)) return bad;
-  plan->sizes = sizes;
-  plan->batches = batches;
-  plan->input = SideOf(sizes, input_type, output_type);
-  plan->output = SideOf(sizes, output_type, input_type);
+  if (const Status bad = Begin(plan, sizes, input_type, output_type, batches)) {
+    return bad;
+  }
   for (Side* side : {&plan->input, &plan->output}) {
     const auto step = side == &plan->input ? &Axis::input : &Axis::output;
     for (const Axis& axis : axes) {

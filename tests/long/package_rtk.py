@@ -17,13 +17,11 @@ def rtk():
     for i in range(turns):
         geometry.AddProjection(600., 1200., i * 360. / turns)
 
-    def zeros(size, spacing):
+    def zeros(size, spacing, first_z):
         source = package.ConstantImageSource[host].New()
         source.SetSize(size)
         source.SetSpacing([spacing] * 3)
-        source.SetOrigin([-spacing * (n - 1) / 2 for n in size[:2]] +
-                         [0. if size[2] == turns and size[0] == width else
-                          -spacing * (size[2] - 1) / 2])
+        source.SetOrigin([-spacing * (n - 1) / 2 for n in size[:2]] + [first_z])
         source.Update()
         return source.GetOutput()
 
@@ -45,8 +43,8 @@ def rtk():
             made.Update()
             yield itk.array_from_image(seen_as(host, made.GetOutput())).copy()
 
-    rays = lambda: zeros([width, width, turns], 8.)
-    volume = lambda: zeros([24, 24, 24], 5.)
+    rays = lambda: zeros([width, width, turns], 8., 0.)
+    volume = lambda: zeros([24, 24, 24], 5., -57.5)
 
     def ellipsoid(kind, image):
         made = kind[host, host].New()

@@ -58,9 +58,9 @@ class Stats : public AssembledKernel {
   std::string path_, json_;
 };
 
-// Seven waves look at a word, without sleeping, until the first has counted to
-// a million. A turn of theirs is one look, once they were seen to wait; and
-// what they find at last is seen.
+// Seven waves look at a word, without sleeping, until the first has counted
+// down to 7 there. A turn of theirs is a few looks, once they were seen to
+// wait, whatever they see; and what they wait for is seen.
 TEST_F(Stats, WavesThatWaitTakeShortTurns) {
   constexpr long kCount = 1 << 19;
   KernelParts parts;
