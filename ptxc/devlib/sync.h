@@ -155,6 +155,86 @@ DEV(u32, barrier_wait)(SHARED u32* state, u32 generation) {
   return LoadShared(state + kResult, __ATOMIC_RELAXED);
 }
 
+// Where a barrier waits for all threads of the block, it does so for the warps
+// that have not ended (`ended`, a bit for each warp of the block). Who has
+// arrived is then one word for each barrier: bits 0-31 the warps, of which one
+// that arrives and ends counts once, bits 32-63 the threads. `threads` is how
+// many are awaited by count, or 0; `warps`, all of the block.
+INLINE bool AllArrived(u64 arrived, SHARED u32* ended, u32 warps) {
+  return ((static_cast<u32>(arrived) | LoadShared(ended, __ATOMIC_ACQUIRE)) &
+          warps) == warps;
+}
+// The barrier's last change of this generation, by one warp.
+INLINE void OpenBarrier(SHARED u32* state) {
+  __scoped_atomic_store_n(state + kResult,
+                          LoadShared(state + kSum, __ATOMIC_RELAXED),
+                          __ATOMIC_RELAXED, __MEMORY_SCOPE_WRKGRP);
+  __scoped_atomic_store_n(state + kSum, 0, __ATOMIC_RELAXED,
+                          __MEMORY_SCOPE_WRKGRP);
+  __scoped_atomic_fetch_add(state + kGeneration, 1, __ATOMIC_RELEASE,
+                            __MEMORY_SCOPE_WRKGRP);
+}
+INLINE bool Exchanged(SHARED u64* at, u64* seen, u64 next) {
+  return __scoped_atomic_compare_exchange_n(at, seen, next, false,
+                                            __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE,
+                                            __MEMORY_SCOPE_WRKGRP);
+}
+
+// As barrier_arrive. `warp`: the bit of this one.
+DEV(u32, barrier_arrive_ending)(SHARED u32* state, SHARED u64* arrived,
+                                SHARED u32* ended, u32 threads, u32 warps,
+                                u32 warp, u32 value) {
+  const u32 generation = LoadShared(state + kGeneration, __ATOMIC_RELAXED);
+  if (IsFirstOf(__cerberus_wave_ballot(true))) {
+    __scoped_atomic_fetch_add(state + kSum, value, __ATOMIC_RELAXED,
+                              __MEMORY_SCOPE_WRKGRP);
+    u64 seen = __scoped_atomic_load_n(arrived, __ATOMIC_RELAXED,
+                                      __MEMORY_SCOPE_WRKGRP);
+    bool opens = false;
+    u64 next = 0;
+    do {
+      next = (seen | warp) + (32ull << 32);
+      opens =
+          threads != 0 ? next >> 32 >= threads : AllArrived(next, ended, warps);
+    } while (!Exchanged(arrived, &seen, opens ? 0 : next));
+    if (opens) OpenBarrier(state);
+  }
+  return generation;
+}
+// As barrier_wait, for all threads of the block. The last warp to end opens
+// nothing: who waits does so. No generation ends without the warps that wait
+// for its end, so that a word with this warp in it is of this generation.
+DEV(u32, barrier_wait_ending)(SHARED u32* state, SHARED u64* arrived,
+                              SHARED u32* ended, u32 warps, u32 warp,
+                              u32 generation) {
+  while (LoadShared(state + kGeneration, __ATOMIC_ACQUIRE) == generation) {
+    if (IsFirstOf(__cerberus_wave_ballot(true))) {
+      u64 seen = __scoped_atomic_load_n(arrived, __ATOMIC_RELAXED,
+                                        __MEMORY_SCOPE_WRKGRP);
+      if ((seen & warp) != 0 && AllArrived(seen, ended, warps) &&
+          Exchanged(arrived, &seen, 0)) {
+        OpenBarrier(state);
+      }
+    }
+    __builtin_amdgcn_s_sleep(1);
+  }
+  return LoadShared(state + kResult, __ATOMIC_RELAXED);
+}
+// Lanes end. `count`: how many of their warp's have; `threads`, what it has.
+DEV(void, warp_leave)(SHARED u32* count, SHARED u32* ended, u32 threads,
+                      u32 warp) {
+  const u32 lanes = __cerberus_wave_ballot(true);
+  if (IsFirstOf(lanes)) {
+    const u32 leave = static_cast<u32>(__builtin_popcount(lanes));
+    const u32 before = __scoped_atomic_fetch_add(count, leave, __ATOMIC_ACQ_REL,
+                                                 __MEMORY_SCOPE_WRKGRP);
+    if (before + leave == threads) {
+      __scoped_atomic_fetch_or(ended, warp, __ATOMIC_RELEASE,
+                               __MEMORY_SCOPE_WRKGRP);
+    }
+  }
+}
+
 // ---- 128-bit atomics --------------------------------------------------------
 
 using V2 = u64 __attribute__((ext_vector_type(2)));

@@ -369,6 +369,7 @@ void CallGraph::AnalyzeCalls() {
       const bool is_call = inst.form->opcode() == Opcode::kCall;
       if (inst.form->opcode() == Opcode::kExit) state.may_exit = true;
       const bool counts = CountsThreads(function, inst);
+      ends_matter_ |= counts && !HasThreadCount(inst);
       state.cleared.Add({counts, !counts && ReducesInBlock(inst),
                          inst.form->opcode() == Opcode::kTcgen05Alloc});
       state.meets_lanes |= MeetsLanes(*inst.form, modules_[self.module]->sm);

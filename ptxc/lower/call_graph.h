@@ -79,6 +79,10 @@ class CallGraph {
   static Result<CallGraph> Build(std::vector<const Module*> modules,
                                  const std::vector<std::string>& names);
 
+  // Whether a barrier that counts stands without a count as well, so that it
+  // matters who has ended: it then waits for the warps that have not.
+  bool ends_matter() const { return ends_matter_; }
+
   // The definition that a declaration, or one of several weak definitions,
   // stands for; itself if there is no other.
   Symbol FunctionDefinition(Symbol function) const;
@@ -130,6 +134,7 @@ class CallGraph {
   std::vector<FunctionState> states_;
   bool exits_through_pointers_ = false;
   std::uint32_t counted_barriers_ = 0;  // as BarrierNumbers
+  bool ends_matter_ = false;
 };
 
 }  // namespace cerberus::ptx

@@ -40,6 +40,7 @@ void FunctionLowering::LowerBrxIdx() {
 }
 
 void FunctionLowering::EmitReturn() {
+  LeaveBarriers();
   LeaveCluster();
   llvm::Type* type = function_->getReturnType();
   if (type->isVoidTy()) {
@@ -77,6 +78,7 @@ void FunctionLowering::LowerRet() { EmitReturn(); }
 // Ends this lane, not the wave: a kernel returns, a device function returns
 // with a flag that makes its callers return too.
 void FunctionLowering::EmitExit() {
+  LeaveBarriers();
   LeaveCluster();
   if (ptx_.is_entry) {
     b_.CreateRetVoid();

@@ -500,7 +500,12 @@ class FunctionLowering {
   static constexpr unsigned kReservedShared = 1024;  // bytes
   Value* ReservedShared(unsigned offset);
   llvm::GlobalVariable* OwnShared(llvm::StringRef name, unsigned words);
+  static constexpr unsigned kNamedBarriers = 16;
+  static constexpr unsigned kArrivalWords = 2 * kNamedBarriers + kMostWarps + 1;
   Value* NamedBarriers();
+  Value* Arrivals();
+  Value* EndedWarps();
+  void LeaveBarriers();
   void ClearOwnShared();
   Value* NamedBarrier(Value* id, Value* threads, Value* predicate);
 

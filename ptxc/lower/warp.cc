@@ -331,6 +331,10 @@ void FunctionLowering::ClearOwnShared() {
   b_.SetInsertPoint(clear);
   if (own.named_barriers) {
     b_.CreateMemSet(NamedBarriers(), b_.getInt8(0), 256, llvm::MaybeAlign(16));
+    if (module_.graph().ends_matter()) {
+      b_.CreateMemSet(Arrivals(), b_.getInt8(0), 4 * kArrivalWords,
+                      llvm::MaybeAlign(16));
+    }
   }
   if (own.warp_counts) {
     b_.CreateMemSet(WarpCounts(), b_.getInt8(0), 4 * kMostWarps,
@@ -344,29 +348,76 @@ void FunctionLowering::ClearOwnShared() {
   Barrier();
 }
 
+// For each barrier who has arrived (devlib/sync.h), behind that for each warp
+// how many threads of it have ended, and a word of the warps that have.
+llvm::Value* FunctionLowering::Arrivals() {
+  return OwnShared("__cerberus_arrivals", kArrivalWords);
+}
+llvm::Value* FunctionLowering::EndedWarps() {
+  return b_.CreateConstGEP1_32(b_.getInt32Ty(), Arrivals(), kArrivalWords - 1);
+}
+
 // The threads at this barrier with the predicate; without one they only arrive.
+// `threads`: how many take part, null for all of the block.
 llvm::Value* FunctionLowering::NamedBarrier(Value* id, Value* threads,
                                             Value* predicate) {
   const llvm::SyncScope::ID scope = SyncScope(Scope::kCta);
-  const auto state_of = [this](Value* number) {
+  const bool ends_matter = module_.graph().ends_matter();
+  const auto number = [this](Value* of) { return b_.CreateAnd(of, I32(15)); };
+  const auto state_of = [&](Value* of) {
     return b_.CreateGEP(b_.getInt32Ty(), NamedBarriers(),
-                        b_.CreateShl(b_.CreateAnd(number, I32(15)), 2));
+                        b_.CreateShl(number(of), 2));
+  };
+  const auto arrivals_of = [&](Value* of) {
+    return b_.CreateGEP(b_.getInt64Ty(), Arrivals(), number(of));
   };
   const auto arrive = [&](llvm::ArrayRef<Value*> with) -> Value* {
     Value* count = Unary(llvm::Intrinsic::ctpop, Ballot(with[3]));
-    return Dev("barrier_arrive", b_.getInt32Ty(),
-               {state_of(with[1]), with[2], count});
+    if (!ends_matter) {
+      return Dev("barrier_arrive", b_.getInt32Ty(),
+                 {state_of(with[1]), with[2], count});
+    }
+    return Dev("barrier_arrive_ending", b_.getInt32Ty(),
+               {state_of(with[1]), arrivals_of(with[1]), EndedWarps(), with[2],
+                with[4], with[5], count});
   };
   Fence(llvm::AtomicOrdering::Release, scope);
-  Value* awaited = WithAllLanes(
-      b_.getInt32Ty(),
-      {I32(~0u), id, threads, predicate ? predicate : b_.getFalse()}, arrive);
+  llvm::SmallVector<Value*, 6> with = {I32(~0u), id, threads ? threads : I32(0),
+                                       predicate ? predicate : b_.getFalse()};
+  if (ends_matter) {
+    // A bit for each warp of the block, and that of this one.
+    Value* warps = b_.CreateLShr(b_.CreateAdd(BlockThreads(), I32(31)), 5);
+    with.push_back(b_.CreateLShr(I32(~0u), b_.CreateSub(I32(32), warps)));
+    with.push_back(BitOf(b_.CreateLShr(Wave("thread"), 5)));
+  }
+  Value* awaited = WithAllLanes(b_.getInt32Ty(), with, arrive);
   Value* sum = nullptr;
-  if (predicate) {
+  if (predicate && threads) {
     sum = Dev("barrier_wait", b_.getInt32Ty(), {state_of(id), awaited});
+  } else if (predicate) {
+    sum = Dev("barrier_wait_ending", b_.getInt32Ty(),
+              {state_of(id), arrivals_of(id), EndedWarps(), with[4], with[5],
+               awaited});
   }
   Fence(llvm::AtomicOrdering::Acquire, scope);
   return sum;
+}
+
+// A kernel's thread ends: a barrier of the block no longer waits for its warp
+// when the others of it have ended.
+void FunctionLowering::LeaveBarriers() {
+  if (!ptx_.is_entry || !module_.graph().ends_matter() ||
+      !module_.state(id_).cleared.named_barriers) {
+    return;
+  }
+  Value* thread = Wave("thread");
+  Value* warp = b_.CreateLShr(thread, 5);
+  Value* left = b_.CreateSub(BlockThreads(), b_.CreateAnd(thread, I32(~31u)));
+  Value* count = b_.CreateGEP(b_.getInt32Ty(), Arrivals(),
+                              b_.CreateAdd(warp, I32(2 * kNamedBarriers)));
+  Dev("warp_leave", b_.getVoidTy(),
+      {count, EndedWarps(), Binary(llvm::Intrinsic::umin, left, I32(32)),
+       BitOf(warp)});
 }
 
 void FunctionLowering::LowerBarrier() {
@@ -376,9 +427,8 @@ void FunctionLowering::LowerBarrier() {
   const int first = reduce ? 1 : 0;
   const bool has_count = HasThreadCount(*inst_);
   const bool counts = module_.graph().CountsThreads(ptx_, *inst_);
-  // Without a count all threads of the block take part.
   const auto threads = [&](int at) {
-    return has_count ? Read(op(at), Type::kU32) : BlockThreads();
+    return has_count ? Read(op(at), Type::kU32) : nullptr;
   };
   if (mods().bar() == Bar::kArrive) {
     NamedBarrier(Read(op(0), Type::kU32), Read(op(1), Type::kU32), nullptr);

@@ -657,5 +657,41 @@ TEST(WarpExec, BarriersWithAndWithoutACountAreTheSame) {
   }
 }
 
+// Threads that have ended do not take part, whether or not they have arrived
+// before: the first warp ends in two places, the second arrives late and ends.
+TEST(WarpExec, BarriersThatAlsoCountDoNotWaitForEndedThreads) {
+  for (const char* opcode : {"bar", "barrier"}) {
+    for (const char* number : {"1", "%y5"}) {
+      const std::string sync = std::string("  ") + opcode + ".sync " + number;
+      const std::string text = Kernel(
+          "  .shared .align 4 .b32 words[96];\n"
+          "  mov.u32 %y1, words;\n  mad.lo.u32 %y2, %thread, 4, %y1;\n"
+          "  add.u32 %y5, %x0, 3;\n  sub.u32 %y5, %y5, %x0;\n"
+          "  setp.ge.u32 %p0, %thread, 64;\n  @%p0 bra STAYS;\n"
+          "  mov.u32 %y0, 0;\n  setp.lt.u32 %p0, %thread, 10;\n"
+          "  st.global.u32 [%out], %y0;\n  @%p0 exit;\n"
+          "  mov.u32 %y4, 1000000;\n"
+          "LATE:\n  sub.u32 %y4, %y4, 50000;\n  setp.gt.u32 %p1, %y4, 0;\n"
+          "  @%p1 bra LATE;\n  setp.lt.u32 %p0, %thread, 32;\n"
+          "  @%p0 ret;\n  add.u32 %y0, %x0, %y4;\n"
+          "  st.shared.u32 [%y2], %y0;\n  " +
+          std::string(opcode) + ".arrive " + number +
+          ", 96;\n  ret;\n"
+          "STAYS:\n  " +
+          opcode + ".sync 2, 32;\n" + sync +
+          ";\n  ld.shared.u32 %y0, [%y2+-128];\n"
+          "  setp.gt.u32 %p1, %thread, 70;\n  " +
+          opcode + ".red.popc.u32 %y4, 2, %p1;\n" + sync + ";\n" + sync +
+          ";\n  add.u32 %y0, %y0, %y4;\n  st.global.u32 [%out], %y0;\n");
+      const std::vector<Lane> lanes = RandomLanes(15);
+      const std::vector<Out> out = Execute(text, lanes);
+      for (std::uint32_t t = 0; t < kThreads; ++t) {
+        EXPECT_EQ(out[t].y[0], t < 64 ? 0 : lanes[t - 32].x[0] + 25)
+            << opcode << " " << number << " thread " << t;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace cerberus::exec
