@@ -126,19 +126,24 @@ Result<FileVerification> VerifyFile(const std::string& original_path,
   CERB_TRY(const rewriter::Plan plan,
            rewriter::PlanConversion(original, options));
   CERB_TRY_VOID(HoldAgainst(original, plan, converted_path, result));
+  CERB_TRY(const std::vector<rewriter::Module> modules,
+           rewriter::ExtractModules(original));
+  for (const rewriter::Module& module : modules) {
+    if (!module.index || module.is_empty_device_link) continue;
+    result.modules.push_back(kpack::ModuleKey(info.kernel_name, *module.index));
+  }
   return result;
 }
 
 Status VerifyArchive(const std::string& path,
-                     const rewriter::ConvertedInfo& info, Reporter& reporter) {
+                     const std::vector<std::string>& modules,
+                     Reporter& reporter) {
   CERB_TRY(const std::shared_ptr<const kpack::Archive> archive,
            kpack::Archive::Open(path));
   for (const kpack::Entry& entry : archive->entries()) {
     CERB_TRY_VOID(archive->Read(entry));
   }
-  for (const rewriter::ConvertedInfo::Record& record : info.records) {
-    if (record.flags & formats::kRecordNoKernel) continue;
-    const std::string key = kpack::ModuleKey(info.kernel_name, record.index);
+  for (const std::string& key : modules) {
     for (const std::string_view arch : archive->arches()) {
       if (archive->Find(key, arch) != nullptr) continue;
       Where where;

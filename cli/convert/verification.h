@@ -21,6 +21,8 @@ struct FileVerification {
   std::size_t appended = 0;
   bool is_split = false;
   std::size_t compared = 0;  // code objects of a split file
+  // What archives call the modules of a converted file that have code.
+  std::vector<std::string> modules;
 };
 
 // Plans the conversion anew, with what the converted file says it was, and
@@ -29,10 +31,11 @@ struct FileVerification {
 Result<FileVerification> VerifyFile(const std::string& original,
                                     const std::string& converted);
 
-// Reads every entry of the archive, and warns of modules of `info` that it has
+// Reads every entry of the archive, and warns of those of `modules` that it has
 // no code for.
 Status VerifyArchive(const std::string& path,
-                     const rewriter::ConvertedInfo& info, Reporter& reporter);
+                     const std::vector<std::string>& modules,
+                     Reporter& reporter);
 
 struct TreeVerification {
   std::vector<std::string> manifests;

@@ -65,7 +65,7 @@ class VerifyVerb : public Verb {
     // Every archive that the marker's paths can lead to, for any target.
     archives_ = kpack::FindArchives(file_.info.search_paths, converted_);
     for (const std::string& path : archives_) {
-      CERB_TRY_VOID(VerifyArchive(path, file_.info, reporter));
+      CERB_TRY_VOID(VerifyArchive(path, file_.modules, reporter));
     }
     return {};
   }
