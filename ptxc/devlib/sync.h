@@ -124,6 +124,17 @@ INLINE u32 LoadShared(SHARED u32* at, int order) {
                                       __MEMORY_SCOPE_WRKGRP);
 }
 
+// The barrier's last change of this generation, by one warp.
+INLINE void OpenBarrier(SHARED u32* state) {
+  __scoped_atomic_store_n(state + kResult,
+                          LoadShared(state + kSum, __ATOMIC_RELAXED),
+                          __ATOMIC_RELAXED, __MEMORY_SCOPE_WRKGRP);
+  __scoped_atomic_store_n(state + kSum, 0, __ATOMIC_RELAXED,
+                          __MEMORY_SCOPE_WRKGRP);
+  __scoped_atomic_fetch_add(state + kGeneration, 1, __ATOMIC_RELEASE,
+                            __MEMORY_SCOPE_WRKGRP);
+}
+
 // Of what barrier_wait waits for: the end of this generation. `value`: what the
 // warp adds to the sum.
 DEV(u32, barrier_arrive)(SHARED u32* state, u32 threads, u32 value) {
@@ -134,15 +145,9 @@ DEV(u32, barrier_arrive)(SHARED u32* state, u32 threads, u32 value) {
     const u32 before = __scoped_atomic_fetch_add(
         state + kArrived, 32, __ATOMIC_ACQ_REL, __MEMORY_SCOPE_WRKGRP);
     if (before + 32 >= threads) {
-      __scoped_atomic_store_n(state + kResult,
-                              LoadShared(state + kSum, __ATOMIC_RELAXED),
-                              __ATOMIC_RELAXED, __MEMORY_SCOPE_WRKGRP);
-      __scoped_atomic_store_n(state + kSum, 0, __ATOMIC_RELAXED,
-                              __MEMORY_SCOPE_WRKGRP);
       __scoped_atomic_store_n(state + kArrived, 0, __ATOMIC_RELAXED,
                               __MEMORY_SCOPE_WRKGRP);
-      __scoped_atomic_fetch_add(state + kGeneration, 1, __ATOMIC_RELEASE,
-                                __MEMORY_SCOPE_WRKGRP);
+      OpenBarrier(state);
     }
   }
   return generation;
@@ -163,16 +168,6 @@ DEV(u32, barrier_wait)(SHARED u32* state, u32 generation) {
 INLINE bool AllArrived(u64 arrived, SHARED u32* ended, u32 warps) {
   return ((static_cast<u32>(arrived) | LoadShared(ended, __ATOMIC_ACQUIRE)) &
           warps) == warps;
-}
-// The barrier's last change of this generation, by one warp.
-INLINE void OpenBarrier(SHARED u32* state) {
-  __scoped_atomic_store_n(state + kResult,
-                          LoadShared(state + kSum, __ATOMIC_RELAXED),
-                          __ATOMIC_RELAXED, __MEMORY_SCOPE_WRKGRP);
-  __scoped_atomic_store_n(state + kSum, 0, __ATOMIC_RELAXED,
-                          __MEMORY_SCOPE_WRKGRP);
-  __scoped_atomic_fetch_add(state + kGeneration, 1, __ATOMIC_RELEASE,
-                            __MEMORY_SCOPE_WRKGRP);
 }
 INLINE bool Exchanged(SHARED u64* at, u64* seen, u64 next) {
   return __scoped_atomic_compare_exchange_n(at, seen, next, false,
