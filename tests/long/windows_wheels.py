@@ -7,9 +7,9 @@ usage: windows_wheels.py [--build DIR] [--wheels DIR] [--arch gfx1100]
 Downloads wheels for win_amd64 with pip unless they are in the folder. Of each
 DLL with device code LIEF and llvm-readobj look at what the rewriter makes
 (tests/pe/pe_test.py): tables, checksum and all bytes in memory but those of the
-device code are as before. HIP's are split and verified there; the smallest of
-CUDA's is converted with all of its kernels and verified. Wants lief (build/venv
-has it). Exit code 1 if anything failed.
+device code are as before. HIP's are split and verified there; the smallest of a
+wheel's several CUDA ones is converted with all of its kernels and verified. Wants
+lief (build/venv has it). Exit code 1 if anything failed.
 """
 import argparse
 import glob
