@@ -252,17 +252,19 @@ Status GetrfBatched(Handle h, int n, T* const* a, int lda, int* pivots,
   });
 }
 
-// The inverse of a factorized matrix, one column of it after the other.
+// The inverse of a factorized matrix; where U has a zero on its diagonal, what
+// dividing by it makes: infinite, or not a number. cupy's `cond` counts on
+// that.
 template <typename T>
 int Invert(Index n, const T* lu, Index lda, const int* pivots, T* c,
            Index ldc) {
-  for (Index i = 0; i < n; ++i) {
-    if (lu[i + i * lda] == T(0)) return static_cast<int>(i + 1);
-  }
   for (Index j = 0; j < n; ++j) {
     for (Index i = 0; i < n; ++i) c[i + j * ldc] = T(i == j ? 1 : 0);
   }
   Getrs<T>(kN, n, n, lu, lda, pivots, c, ldc);
+  for (Index i = 0; i < n; ++i) {
+    if (lu[i + i * lda] == T(0)) return static_cast<int>(i + 1);
+  }
   return 0;
 }
 template <typename T>
@@ -350,10 +352,8 @@ Status MatinvBatched(Handle h, int n, const T* const* a, int lda,
       for (Index j = 0; j < n; ++j) {
         std::copy_n(pa[i] + j * lda, n, lu.data() + j * n);
       }
-      pi[i] = Getrf<T>(n, n, lu.data(), n, pivots.data());
-      if (pi[i] == 0) {
-        Invert<T>(n, lu.data(), n, pivots.data(), pc[i], ld_inverse);
-      }
+      Getrf<T>(n, n, lu.data(), n, pivots.data());
+      pi[i] = Invert<T>(n, lu.data(), n, pivots.data(), pc[i], ld_inverse);
     }
   });
 }

@@ -136,10 +136,12 @@ Status Move(const Driver& driver, const Shape& shape, const Spread& spread,
   return kSuccess;
 }
 
-// Null if it is none, or of other GPUs than the plan's.
+// Null if it has no such format, or other GPUs than the plan. It may be the
+// program's own, over memory of its own, as cupy's are.
 Spread* Find(const Plan& plan, void* pointer) {
   auto* const spread = static_cast<Spread*>(pointer);
-  if (!Alive<Spread>::All().Has(spread) || !IsKnown(spread->format) ||
+  if (spread == nullptr || spread->memory == nullptr ||
+      !IsKnown(spread->format) ||
       spread->memory->count != static_cast<int>(plan.gpus.size())) {
     return nullptr;
   }

@@ -129,9 +129,21 @@ void Lines() {
   auto in = ComplexNumbers<float>(kN * kBatches, 4);
   const cufftHandle plan = NewPlan({kN}, CUFFT_C2C, kBatches);
   cudaLibXtDesc* array = NewArray(plan, in.data());
-  CALL(cufftXtExecDescriptorC2C(plan, array, array, CUFFT_INVERSE));
+  // Descriptors of the program's own over that memory, as cupy has them.
+  cudaXtDesc memory{};
+  memory.nGPUs = array->descriptor->nGPUs;
+  for (int i = 0; i < memory.nGPUs; ++i) {
+    memory.GPUs[i] = array->descriptor->GPUs[i];
+    memory.data[i] = array->descriptor->data[i];
+    memory.size[i] = array->descriptor->size[i];
+  }
+  cudaLibXtDesc own{};
+  own.descriptor = &memory;
+  own.subFormat = array->subFormat;
+  CALL(cufftXtExecDescriptorC2C(plan, &own, &own, CUFFT_INVERSE));
   std::vector<std::complex<float>> got(in.size());
-  CALL(cufftXtMemcpy(plan, got.data(), array, CUFFT_COPY_DEVICE_TO_HOST));
+  CALL(cufftXtMemcpy(plan, got.data(), &own, CUFFT_COPY_DEVICE_TO_HOST));
+  EXPECT(cufftXtFree(&own) != CUFFT_SUCCESS);
   const auto wide = Wide(in);
   std::vector<Complex> want;
   for (int b = 0; b < kBatches; ++b) {

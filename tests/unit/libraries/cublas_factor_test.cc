@@ -1,4 +1,6 @@
 // Factorizations of many small matrices, by what their products are.
+#include <algorithm>
+#include <cmath>
 #include <deque>
 
 #include "tests/unit/libraries/cublas.h"
@@ -7,6 +9,12 @@ namespace cerberus::libraries::tests {
 namespace {
 
 constexpr double kUnits = 4096;
+
+bool IsFinite(const Matrix& a) {
+  return std::all_of(a.v.begin(), a.v.end(), [](Complex64 value) {
+    return std::isfinite(value.real()) && std::isfinite(value.imag());
+  });
+}
 
 template <typename T>
 class Batch {
@@ -164,21 +172,24 @@ TEST(CublasFactors, Lu) {
   });
 }
 
-// Row exchanges are by the largest element; a column of zeros is told.
+// Row exchanges are by the largest element; a column of zeros is told,
+// and what is divided by it is not finite.
 TEST(CublasFactors, LuOfSingularMatrices) {
   ForAll([]<typename T>() {
     Matrix singular(3, 3), permuted(3, 3);
     singular(0, 0) = 1, singular(0, 2) = 2, singular(2, 0) = -4;
     singular(1, 2) = 3;
     permuted(0, 1) = 2, permuted(1, 2) = 3, permuted(2, 0) = 4;
-    const Batch<T> a({singular, permuted}, 3), out({singular, permuted}, 3);
+    const Batch<T> a({singular, permuted}, 3), out({singular, permuted}, 3),
+        inverse({singular, permuted}, 3);
     const Device<int> pivots(std::vector<int>(6, 0));
     const Device<int> info({777, 777});
     EXPECT_EQ(
         Invoke(kHost, Name<T>("matinvBatched"), Size(3), Raw(a.get()), Ld(3, 3),
-               Raw(out.get()), Ld(3, 3), Raw(info.get()), Size(2)),
+               Raw(inverse.get()), Ld(3, 3), Raw(info.get()), Size(2)),
         kSuccess);
     EXPECT_EQ(info.Read(), (std::vector<int>{2, 0}));
+    EXPECT_FALSE(IsFinite(inverse.Read(0)));
     EXPECT_EQ(Invoke(kHost, Name<T>("getrfBatched"), Size(3), Raw(a.get()),
                      Ld(3, 3), Raw(pivots.get()), Raw(info.get()), Size(2)),
               kSuccess);
@@ -189,7 +200,10 @@ TEST(CublasFactors, LuOfSingularMatrices) {
                      Raw(info.get()), Size(2)),
               kSuccess);
     EXPECT_EQ(info.Read(), (std::vector<int>{2, 0}));
-    ExpectMatrix<T>(Times(permuted, out.Read(1)), Identity(3), "permutation");
+    EXPECT_FALSE(IsFinite(out.Read(0)));
+    for (const Batch<T>* b : {&inverse, &out}) {
+      ExpectMatrix<T>(Times(permuted, b->Read(1)), Identity(3), "permutation");
+    }
   });
 }
 
