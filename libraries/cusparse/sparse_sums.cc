@@ -1,5 +1,7 @@
 #include "libraries/cusparse/sparse_sums.h"
 
+#include <algorithm>
+
 namespace cerberus::libraries::cusparse {
 namespace {
 
@@ -59,6 +61,18 @@ Index CountProducts(const Rows& a, const Rows& b) {
   Index count = 0;
   for (const Index k : a.column) {
     count += b.offsets[Size(k) + 1] - b.offsets[Size(k)];
+  }
+  return count;
+}
+
+Index FewestElements(const Rows& a, const Rows& b) {
+  Index count = 0;
+  for (Index i = 0; i < a.rows; ++i) {
+    Index longest = 0;
+    ForRow(a, i, [&](Index k, Index) {
+      longest = std::max(longest, b.offsets[Size(k) + 1] - b.offsets[Size(k)]);
+    });
+    count += longest;
   }
   return count;
 }

@@ -19,6 +19,9 @@ Structure ProductStructure(const Rows& a, const Rows& b);
 Structure SumStructure(const Rows& a, const Rows& b);
 // Products of two elements that A B takes.
 Index CountProducts(const Rows& a, const Rows& b);
+// No more than the elements of A B: of each row those that the longest row of B
+// which it takes has. Found fast, and without memory.
+Index FewestElements(const Rows& a, const Rows& b);
 
 // Into a CSR's arrays; the second what stands before the first column.
 void WriteOffsets(const std::vector<Index>& offsets, const SpMat& to);

@@ -1,7 +1,10 @@
 // Products and sums whose result is a sparse matrix: SpGEMM, SpGEAM, and what
 // CUDA 11 and 12 had before.
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "libraries/cusparse/products.h"
@@ -57,18 +60,27 @@ bool Offer(Handle h, const void* alpha, const SpMat& a, const SpMat& b,
                                       nnz, status);
 }
 
-// Finds the structure of A B.
-Status FindStructure(Handle h, const SpMat& a, const SpMat& b,
+// Finds the structure of A B, unless it has more elements than C's offsets can
+// tell.
+Status FindStructure(Handle h, const SpMat& a, const SpMat& b, const SpMat& c,
                      Product* product) {
   Call call(h);
   call.Wait();
   const SpMat pa = Mapped(call.work(), a), pb = Mapped(call.work(), b);
-  auto structure = std::make_shared<Structure>();
-  if (const Status bad = call.Run(
-          [=] { *structure = ProductStructure(RowsOf(pa), RowsOf(pb)); })) {
+  const Index most = c.major.type == k64Bit
+                         ? std::numeric_limits<Index>::max()
+                         : Index{std::numeric_limits<std::int32_t>::max()};
+  auto structure = std::make_shared<std::optional<Structure>>();
+  if (const Status bad = call.Run([=] {
+        const Rows ra = RowsOf(pa), rb = RowsOf(pb);
+        if (FewestElements(ra, rb) > most) return;
+        Structure found = ProductStructure(ra, rb);
+        if (found.nnz() <= most) *structure = std::move(found);
+      })) {
     return bad;
   }
-  product->structure = structure;
+  if (!*structure) return kInsufficientResources;
+  product->structure = {structure, &**structure};
   return kSuccess;
 }
 // Tells C how many elements A B has.
@@ -78,7 +90,7 @@ Status FindProduct(Handle h, const SpMat& a, const SpMat& b, SpMat* c,
   product->structure = nullptr;
   if (!Offer(h, nullptr, a, b, nullptr, *c, compute, Rocsparse::kCount,
              &product->nnz, &status)) {
-    status = FindStructure(h, a, b, product);
+    status = FindStructure(h, a, b, *c, product);
     if (status == kSuccess) product->nnz = product->structure->nnz();
   }
   product->is_found = status == kSuccess;
@@ -323,7 +335,8 @@ CUSPARSE_API Status cusparseSpGEMM_copy(Handle h, Operation opa, Operation opb,
       return status;
     }
     if (!descriptor->structure) {
-      if (const Status bad = FindStructure(h, *a, *b, descriptor)) return bad;
+      const Status bad = FindStructure(h, *a, *b, *c, descriptor);
+      if (bad) return bad;
     }
     return ComputeProduct(h, alpha, *a, *b, beta, *c, compute,
                           descriptor->structure);
@@ -371,7 +384,8 @@ CUSPARSE_API Status cusparseSpGEMMreuse_copy(Handle h, Operation opa,
       return status;
     }
     if (!descriptor->structure) {
-      if (const Status bad = FindStructure(h, *a, *b, descriptor)) return bad;
+      const Status bad = FindStructure(h, *a, *b, *c, descriptor);
+      if (bad) return bad;
     }
     const std::shared_ptr<const Structure> structure = descriptor->structure;
     Call call(h);

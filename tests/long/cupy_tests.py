@@ -21,7 +21,7 @@ from jit_packages import ROOT, install
 
 VERSION = "14.2.0"
 WHEELS = ["cupy-cuda13x==" + VERSION, "numpy==2.4.6", "scipy", "pytest",
-          "pytest-timeout", "hypothesis", "setuptools", "wheel",
+          "pytest-timeout", "hypothesis", "setuptools>=77", "wheel",
           "cython>=3.1,<3.3", "nvidia-cuda-nvrtc==13.0.*",
           "nvidia-cuda-runtime==13.0.*", "nvidia-cuda-cccl==13.0.*"]
 CUDA, CUPYX = "cupy_tests/cuda_tests/", "cupyx_tests/"
@@ -44,8 +44,9 @@ KNOWN = {
     "fft_tests/test_callback.py": "cuFFT's callbacks are refused",
     "test_LRU_cache11": "plans over two GPUs need no work areas here",
     "test_LRU_cache12": "the same"}
-# Not run: its result has 10^10 elements.
-LEFT_OUT = "not (TestSpgemm and 100000)"
+# Not run: its result has 10^10 elements. CuPy itself does not run those that it
+# marks as slow, among them a transform of a prime of 10^8 numbers.
+LEFT_OUT = ["-k", "not (TestSpgemm and 100000)", "-m", "not slow"]
 
 
 def source(python, packages):
@@ -81,7 +82,7 @@ def main():
             [os.path.join(args.build, "bin", "cerberus"), "run", "--device",
              args.target + "," + args.target, "--", python, "-m", "pytest",
              "-q", "-p", "no:cacheprovider", "--timeout=600", "--tb=no",
-             "--disable-warnings", "-rfE", "-k", LEFT_OUT, *FOLDERS[name]],
+             "--disable-warnings", "-rfE", *LEFT_OUT, *FOLDERS[name]],
             cwd=tests, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             errors="replace", check=False)
         failed = re.findall("^(?:FAILED|ERROR) (.*)", done.stdout,
