@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -37,6 +38,11 @@ struct Indices {
     else static_cast<std::int32_t*>(array)[i] = static_cast<int>(value);
   }
   std::size_t bytes() const { return type == k64Bit ? 8 : 4; }
+  // The largest that they can tell.
+  Index most() const {
+    return type == k64Bit ? std::numeric_limits<std::int64_t>::max()
+                          : std::numeric_limits<std::int32_t>::max();
+  }
   Indices Behind(Index count) const;
 };
 

@@ -40,6 +40,10 @@ void ForRow(const Rows& m, Index row, const F& f) {
   }
 }
 
+Index LengthOf(const Rows& m, Index row) {
+  return m.offsets[Size(row) + 1] - m.offsets[Size(row)];
+}
+
 }  // namespace
 
 Structure ProductStructure(const Rows& a, const Rows& b) {
@@ -59,9 +63,7 @@ Structure SumStructure(const Rows& a, const Rows& b) {
 
 Index CountProducts(const Rows& a, const Rows& b) {
   Index count = 0;
-  for (const Index k : a.column) {
-    count += b.offsets[Size(k) + 1] - b.offsets[Size(k)];
-  }
+  for (const Index k : a.column) count += LengthOf(b, k);
   return count;
 }
 
@@ -70,7 +72,7 @@ Index FewestElements(const Rows& a, const Rows& b) {
   for (Index i = 0; i < a.rows; ++i) {
     Index longest = 0;
     ForRow(a, i, [&](Index k, Index) {
-      longest = std::max(longest, b.offsets[Size(k) + 1] - b.offsets[Size(k)]);
+      longest = std::max(longest, LengthOf(b, k));
     });
     count += longest;
   }

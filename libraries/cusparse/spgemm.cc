@@ -1,10 +1,7 @@
 // Products and sums whose result is a sparse matrix: SpGEMM, SpGEAM, and what
 // CUDA 11 and 12 had before.
-#include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "libraries/cusparse/products.h"
@@ -67,11 +64,8 @@ Status FindStructure(Handle h, const SpMat& a, const SpMat& b, const SpMat& c,
   Call call(h);
   call.Wait();
   const SpMat pa = Mapped(call.work(), a), pb = Mapped(call.work(), b);
-  const Index most = c.major.type == k64Bit
-                         ? std::numeric_limits<Index>::max()
-                         : Index{std::numeric_limits<std::int32_t>::max()};
-  auto structure = std::make_shared<std::optional<Structure>>();
-  if (const Status bad = call.Run([=] {
+  auto structure = std::make_shared<Structure>();
+  if (const Status bad = call.Run([=, most = c.major.most()] {
         const Rows ra = RowsOf(pa), rb = RowsOf(pb);
         if (FewestElements(ra, rb) > most) return;
         Structure found = ProductStructure(ra, rb);
@@ -79,8 +73,9 @@ Status FindStructure(Handle h, const SpMat& a, const SpMat& b, const SpMat& c,
       })) {
     return bad;
   }
-  if (!*structure) return kInsufficientResources;
-  product->structure = {structure, &**structure};
+  // One that was found has an offset at least.
+  if (structure->offsets.empty()) return kInsufficientResources;
+  product->structure = structure;
   return kSuccess;
 }
 // Tells C how many elements A B has.

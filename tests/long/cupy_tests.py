@@ -49,16 +49,19 @@ KNOWN = {
 LEFT_OUT = ["-k", "not (TestSpgemm and 100000)", "-m", "not slow"]
 
 
-def source(python, packages):
-    """The folder of CuPy's source package."""
-    folder = os.path.join(packages, "cupy-" + VERSION)
-    if not os.path.isdir(folder):
+def tests_of(python, packages):
+    """The folder of CuPy's tests, out of its source package."""
+    # Beside the package that is built, not in it: Python finds that otherwise.
+    tests = os.path.join(packages, "tests")
+    if not os.path.isdir(tests):
         subprocess.run([python, "-m", "pip", "download", "-q", "--no-deps",
                         "--no-binary", "cupy", "--no-build-isolation", "-d",
                         packages, "cupy==" + VERSION], check=True)
+        folder = os.path.join(packages, "cupy-" + VERSION)
         with tarfile.open(glob.glob(folder + "*.tar.gz")[0]) as archive:
             archive.extractall(packages, filter="data")
-    return folder
+        os.rename(os.path.join(folder, "tests"), tests)
+    return tests
 
 
 def main():
@@ -71,10 +74,7 @@ def main():
     args = parser.parse_args()
     packages = os.path.join(ROOT, "build", "packages-cupy-tests")
     python = install(packages, WHEELS)
-    # Beside the package that is built, not in it: Python finds that otherwise.
-    tests = os.path.join(packages, "tests")
-    if not os.path.isdir(tests):
-        os.rename(os.path.join(source(python, packages), "tests"), tests)
+    tests = tests_of(python, packages)
     wrong = 0
     for name in args.folders or FOLDERS:
         begin = time.monotonic()
