@@ -1,10 +1,13 @@
 #include "libraries/common/work.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <new>
 #include <utility>
+
+#include "support/log.h"
 
 namespace cerberus::libraries {
 namespace {
@@ -128,6 +131,20 @@ bool Work::ReadNow(void* to, const void* from, std::size_t bytes) const {
          driver_.synchronize(stream_) == 0;
 }
 
+void Work::Queued::Run() {
+  try {
+    work();
+  } catch (const std::bad_alloc&) {
+    if (!is_awaited) {
+      Log(LogLevel::kError,
+          "a library's work on a stream needs more memory than the host has; "
+          "the call that queued it has returned: ending the process");
+      std::abort();
+    }
+    lacked_memory = true;
+  }
+}
+
 bool Work::Run(std::function<void()> work, bool wait) {
   int capturing = 0;
   void* graph = nullptr;
@@ -137,7 +154,8 @@ bool Work::Run(std::function<void()> work, bool wait) {
     return false;
   }
   queued_->work = std::move(work);
-  const auto run = [](void* data) { static_cast<Queued*>(data)->work(); };
+  queued_->is_awaited = wait;
+  const auto run = [](void* data) { static_cast<Queued*>(data)->Run(); };
   const auto destroy = [](void* data) { delete static_cast<Queued*>(data); };
   // With nothing to copy back the work itself is the end.
   const bool is_last =
@@ -146,7 +164,7 @@ bool Work::Run(std::function<void()> work, bool wait) {
                    [](const Piece& piece) { return piece.out; });
   const auto run_last = [](void* data) {
     const std::unique_ptr<Queued> queued(static_cast<Queued*>(data));
-    queued->work();
+    queued->Run();
   };
   if (!Queue(is_last ? +run_last : +run)) {
     // What is under way already may use the copies.
@@ -166,7 +184,11 @@ bool Work::Run(std::function<void()> work, bool wait) {
                                     kNoDestructorSync) == 0 &&
            driver_.graph_retain(graph, object, 1, kMove) == 0;
   }
-  if (wait) return driver_.synchronize(stream_) == 0;
+  if (wait) {
+    const bool done = driver_.synchronize(stream_) == 0;
+    if (queued_->lacked_memory) throw std::bad_alloc();
+    return done;
+  }
   return driver_.launch_host(stream_, destroy, queued_.release()) == 0;
 }
 

@@ -106,7 +106,9 @@ class Work {
   bool ReadNow(void* to, const void* from, std::size_t bytes) const;
 
   // Once. With `wait`, returns when it is done. False: the stream took no more
-  // work, or memory is out.
+  // work, or memory is out. A lack of the host's memory within the work is
+  // thrown to who waits (bad_alloc); where nobody does there is no way to tell
+  // the program, so that the process ends rather than go on with half a result.
   bool Run(std::function<void()> work, bool wait);
 
  private:
@@ -119,6 +121,9 @@ class Work {
   struct Queued {
     std::function<void()> work;
     std::vector<Piece> pieces;
+    bool is_awaited = false;
+    bool lacked_memory = false;
+    void Run();
   };
 
   struct Columns {

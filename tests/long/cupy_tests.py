@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""CuPy's own tests of what it hands to NVIDIA's libraries, on two emulated GPUs.
+"""CuPy's own tests of what it hands to NVIDIA's libraries, on four emulated GPUs.
 
 usage: cupy_tests.py [--build DIR] [--target gfx1100] [FOLDER ...]
 
@@ -80,7 +80,7 @@ def main():
         begin = time.monotonic()
         done = subprocess.run(
             [os.path.join(args.build, "bin", "cerberus"), "run", "--device",
-             args.target + "," + args.target, "--", python, "-m", "pytest",
+             ",".join([args.target] * 4), "--", python, "-m", "pytest",
              "-q", "-p", "no:cacheprovider", "--timeout=600", "--tb=no",
              "--disable-warnings", "-rfE", *LEFT_OUT, *FOLDERS[name]],
             cwd=tests, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
