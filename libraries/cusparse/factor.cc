@@ -28,9 +28,9 @@ void FactorLu(const SpMat& a, const Boosts& boosts, Pivot* pivot) {
   auto* values = static_cast<T*>(a.values);
   const Rows rows = RowsOf(a);
   std::vector<Index> diagonal(Size(rows.rows), -1);  // their places
-  RowPlaces places(rows.columns);
+  RowPlaces places(rows);
   for (Index i = 0; i < rows.rows; ++i) {
-    places.Enter(rows, i);
+    places.Enter(i);
     const auto first = Size(rows.offsets[Size(i)]);
     const auto end = Size(rows.offsets[Size(i) + 1]);
     for (auto p = first; p < end && rows.column[p] < i; ++p) {
@@ -49,7 +49,7 @@ void FactorLu(const SpMat& a, const Boosts& boosts, Pivot* pivot) {
       values[place] = As<T>(boosts.value.Get());
     }
     if (place < 0 || values[place] == T(0)) Note(pivot, a, i);
-    places.Leave(rows, i);
+    places.Leave();
   }
 }
 
@@ -59,10 +59,10 @@ void FactorCholesky(const SpMat& a, Pivot* pivot) {
   auto* values = static_cast<T*>(a.values);
   const Rows rows = RowsOf(a, /*turned=*/false,
                            [](Index i, Index j, Index) { return j <= i; });
-  RowPlaces places(rows.columns);
+  RowPlaces places(rows);
   std::vector<T> diagonal(Size(rows.rows), T(0));
   for (Index i = 0; i < rows.rows; ++i) {
-    places.Enter(rows, i);
+    places.Enter(i);
     for (auto p = Size(rows.offsets[Size(i)]);
          p < Size(rows.offsets[Size(i) + 1]); ++p) {
       const Index k = rows.column[p];
@@ -83,7 +83,7 @@ void FactorCholesky(const SpMat& a, Pivot* pivot) {
     }
     // Not a number, too.
     if (!(cublas::RealPart(diagonal[Size(i)]) > 0)) Note(pivot, a, i);
-    places.Leave(rows, i);
+    places.Leave();
   }
 }
 

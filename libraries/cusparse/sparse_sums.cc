@@ -5,34 +5,6 @@
 namespace cerberus::libraries::cusparse {
 namespace {
 
-// Gathers the columns of one row, each once.
-class RowColumns {
- public:
-  explicit RowColumns(Index columns) : last_row_(Size(columns), -1) {}
-  void Add(Index row, Index column, std::vector<Index>* to) {
-    if (last_row_[Size(column)] == row) return;
-    last_row_[Size(column)] = row;
-    to->push_back(column);
-  }
-
- private:
-  std::vector<Index> last_row_;
-};
-
-// `each(row, add)` calls add for each column of the row, in any order.
-template <typename F>
-Structure Gathered(Index rows, Index columns, const F& each) {
-  Structure out;
-  out.offsets.assign(1, 0);
-  RowColumns seen(columns);
-  for (Index i = 0; i < rows; ++i) {
-    each(i, [&](Index column) { seen.Add(i, column, &out.columns); });
-    std::sort(out.columns.begin() + out.offsets.back(), out.columns.end());
-    out.offsets.push_back(out.nnz());
-  }
-  return out;
-}
-
 template <typename F>
 void ForRow(const Rows& m, Index row, const F& f) {
   for (Index p = m.offsets[Size(row)]; p < m.offsets[Size(row) + 1]; ++p) {
@@ -44,10 +16,44 @@ Index LengthOf(const Rows& m, Index row) {
   return m.offsets[Size(row) + 1] - m.offsets[Size(row)];
 }
 
+// `each(row, add)` calls add for each column of the row, at most `most`
+// different ones, in any order.
+template <typename F>
+Structure Gathered(Index rows, Index columns, Index most, const F& each) {
+  Structure out;
+  out.offsets.assign(1, 0);
+  ColumnTable seen(most, columns);
+  for (Index i = 0; i < rows; ++i) {
+    each(i, [&](Index column) {
+      Index& known = seen[column];
+      if (known >= 0) return;
+      known = 0;
+      out.columns.push_back(column);
+    });
+    seen.Clear();
+    std::sort(out.columns.begin() + out.offsets.back(), out.columns.end());
+    out.offsets.push_back(out.nnz());
+  }
+  return out;
+}
+
+// The largest of f(row).
+template <typename F>
+Index Most(Index rows, const F& f) {
+  Index most = 0;
+  for (Index i = 0; i < rows; ++i) most = std::max<Index>(most, f(i));
+  return most;
+}
+
 }  // namespace
 
 Structure ProductStructure(const Rows& a, const Rows& b) {
-  return Gathered(a.rows, b.columns, [&](Index i, const auto& add) {
+  const Index most = Most(a.rows, [&](Index i) {
+    Index count = 0;
+    ForRow(a, i, [&](Index k, Index) { count += LengthOf(b, k); });
+    return std::min(count, b.columns);
+  });
+  return Gathered(a.rows, b.columns, most, [&](Index i, const auto& add) {
     ForRow(a, i, [&](Index k, Index) {
       ForRow(b, k, [&](Index j, Index) { add(j); });
     });
@@ -55,7 +61,10 @@ Structure ProductStructure(const Rows& a, const Rows& b) {
 }
 
 Structure SumStructure(const Rows& a, const Rows& b) {
-  return Gathered(a.rows, a.columns, [&](Index i, const auto& add) {
+  const Index most = Most(a.rows, [&](Index i) {
+    return std::min(LengthOf(a, i) + LengthOf(b, i), a.columns);
+  });
+  return Gathered(a.rows, a.columns, most, [&](Index i, const auto& add) {
     ForRow(a, i, [&](Index j, Index) { add(j); });
     ForRow(b, i, [&](Index j, Index) { add(j); });
   });
@@ -90,13 +99,13 @@ void WriteColumns(const std::vector<Index>& columns, const SpMat& to) {
   }
 }
 
-void RowPlaces::Enter(const Rows& m, Index row) {
-  ForRow(m, row, [&](Index column, Index p) {
-    places_[Size(column)] = m.place[Size(p)];
-  });
-}
-void RowPlaces::Leave(const Rows& m, Index row) {
-  ForRow(m, row, [&](Index column, Index) { places_[Size(column)] = -1; });
+RowPlaces::RowPlaces(const Rows& m)
+    : m_(m),
+      table_(Most(m.rows, [&](Index row) { return LengthOf(m, row); }),
+             m.columns) {}
+void RowPlaces::Enter(Index row) {
+  ForRow(m_, row,
+         [&](Index column, Index p) { table_[column] = m_.place[Size(p)]; });
 }
 
 }  // namespace cerberus::libraries::cusparse

@@ -44,7 +44,8 @@ def arguments(*values):
     """bool, int and float as C's; None and arrays as addresses."""
     kinds = {bool: ctypes.c_bool, int: ctypes.c_int32, float: ctypes.c_float,
              type(None): ctypes.c_void_p}
-    return [kinds[type(v)](v) if type(v) in kinds else v.address
+    return [v if isinstance(v, ctypes.c_void_p) else
+            kinds[type(v)](v) if type(v) in kinds else v.address
             for v in values]
 
 
@@ -58,8 +59,10 @@ class Suite:
             self.cuda = HipDevice(hip_runtime)
             self.library = load_without(path, "hipblas", "rocblas")
         else:
-            self.library = load_without(path, "cublas")
+            # Its cuBLAS and cuBLASLt are ours, as the converter's run path says.
+            self.library = ctypes.CDLL(path)
             self.cuda = Device(path)
+        self.by_cublas = not hip_runtime
         self.checks = Checks()
         self.random = np.random.default_rng(7)
 
@@ -375,6 +378,43 @@ class Suite:
                          (130, 512)):
                 self.check_gemm(kind, quant, m, n, m == 33)
 
+    def check_integer_products(self, rows, inner, columns):
+        """What bitsandbytes leaves to cuBLAS and cuBLASLt: A (rows x inner)
+        times the transpose of B (columns x inner), both by rows."""
+        a, b = (self.random.integers(-127, 128, (n, inner)).astype(np.int8)
+                for n in (rows, columns))
+        scales = self.random.uniform(2**-9, 2**-7, columns).astype(np.float32)
+        want = a.astype(np.int32) @ b.T.astype(np.int32)
+        name = "%dx%dx%d" % (rows, inner, columns)
+        self.library.get_context.restype = ctypes.c_void_p
+        context = ctypes.c_void_p(self.library.get_context())
+        da, db = self.cuda.array(a), self.cuda.array(b)
+
+        def run(function, dtype, with_scales, *after):
+            c = self.cuda.empty(rows * columns, dtype)
+            status = getattr(self.library, function)(
+                context, inner, rows, columns, db.address, da.address,
+                c.address, with_scales, inner, inner, columns, *after)
+            self.checks.equal(function + "'s status", status, 0)
+            return c.host().reshape(rows, columns)
+
+        self.checks.equal("cigemmlt_32 " + name,
+                          run("cigemmlt_32", np.int32, None, None), want)
+        self.checks.equal("cigemmlt_8 " + name,
+                          run("cigemmlt_8", np.int8, None, None),
+                          want.clip(-128, 127))
+        scaled = self.cuda.array(scales)
+        self.checks.close(
+            "cigemmlt_8_rowscale " + name,
+            run("cigemmlt_8_rowscale", np.int8, scaled.address, None),
+            np.rint(want * scales.astype(np.float64)).clip(-128, 127), 0, 1)
+        # cuBLAS' own, by columns: C is B's rows times A's columns.
+        c = self.cuda.empty(rows * columns, np.int32)
+        self.call("cigemm", context, True, False, columns, rows, inner, db, da,
+                  c, inner, inner, columns)
+        self.checks.equal("cigemm " + name, c.host().reshape(rows, columns),
+                          want)
+
     def run(self):
         kinds = ("fp32", "fp16", "bf16")
         self.check_fill()
@@ -404,6 +444,9 @@ class Suite:
             self.check_int8(threshold)
         for with_bias in (False, True):
             self.check_dequant_mm(with_bias)
+        if self.by_cublas:
+            for shape in ((1, 32, 4), (24, 32, 68), (130, 512, 256)):
+                self.check_integer_products(*shape)
         self.checks.done()
 
 
