@@ -81,7 +81,7 @@ def main():
         done = subprocess.run(
             [os.path.join(args.build, "bin", "cerberus"), "run", "--device",
              ",".join([args.target] * 4), "--", python, "-m", "pytest",
-             "-q", "-p", "no:cacheprovider", "--timeout=600", "--tb=no",
+             "-q", "-p", "no:cacheprovider", "--timeout=1800", "--tb=no",
              "--disable-warnings", "-rfE", *LEFT_OUT, *FOLDERS[name]],
             cwd=tests, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             errors="replace", check=False)
