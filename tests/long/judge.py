@@ -5,6 +5,9 @@ import traceback
 
 import numpy
 
+TYPES = {"S": numpy.float32, "D": numpy.float64, "C": numpy.complex64,
+         "Z": numpy.complex128}
+
 _driver = None
 
 
@@ -22,6 +25,13 @@ def driver(name, *args):
     status = getattr(_driver, name)(*args)
     if status != 0:
         raise RuntimeError("%s answers %d" % (name, status))
+
+
+def numbers(random, dtype, *shape):
+    values = random.standard_normal(shape)
+    if numpy.dtype(dtype).kind == "c":
+        values = values + 1j * random.standard_normal(shape)
+    return numpy.asfortranarray(values.astype(dtype))
 
 
 class Device:
@@ -94,9 +104,9 @@ class Judge:
     def __init__(self):
         self.compared, self.failed = 0, 0
 
-    def case(self, name, function, *args):
+    def case(self, name, function, *args, **options):
         try:
-            function(*args)
+            function(*args, **options)
         except Exception:  # pylint: disable=broad-except
             self.failed += 1
             last = traceback.format_exc().strip().split("\n")[-1]

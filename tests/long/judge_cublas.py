@@ -4,17 +4,7 @@ import ctypes
 import numpy
 import scipy.linalg.blas
 
-from judge import Device, Library
-
-TYPES = {"S": numpy.float32, "D": numpy.float64, "C": numpy.complex64,
-         "Z": numpy.complex128}
-
-
-def numbers(random, dtype, *shape):
-    values = random.standard_normal(shape)
-    if numpy.dtype(dtype).kind == "c":
-        values = values + 1j * random.standard_normal(shape)
-    return numpy.asfortranarray(values.astype(dtype))
+from judge import TYPES, Device, Library, numbers
 
 
 def run(judge):
