@@ -7,18 +7,11 @@ import numpy
 import scipy.fft
 
 from judge import Device, Library, driver
+from judge_types import BFLOAT16, DOUBLE, HALF, SINGLE, load, store
 
 INVALID_PLAN, INVALID_TYPE, INVALID_VALUE, INVALID_SIZE = 1, 3, 4, 8
 NOT_SUPPORTED = 16
 FORWARD, INVERSE = -1, 1
-
-# cudaDataType of real and of complex numbers, how a real one is stored, and how
-# far results may be off (judge.near; what is judged has 32 bits or 64).
-Precision = collections.namedtuple("Precision", "real complex stored factor")
-HALF = Precision(2, 6, numpy.float16, 4 * 2**13)
-BFLOAT16 = Precision(14, 15, numpy.uint16, 4 * 2**16)
-SINGLE = Precision(0, 4, numpy.float32, 64)
-DOUBLE = Precision(1, 5, numpy.float64, 64)
 
 # A plan's types: cufftType, and whether its sides are complex.
 Kind = collections.namedtuple("Kind", "letters precision number input output")
@@ -42,26 +35,6 @@ FEW = [(1,), (15,), (16,), (6, 5), (4, 3, 8)]
 BASIC = ["Plan", "MakePlan"]
 MANY = ["PlanMany", "MakePlanMany", "MakePlanMany64", "XtMakePlanMany",
         "MakePlanGuru64", "XtMakePlanGuru64"]
-
-
-def store(precision, values):
-    """Numbers as the device has them: real parts, one after the other."""
-    values = numpy.asarray(values)
-    if values.dtype.kind == "c":
-        values = numpy.stack([values.real, values.imag], -1)
-    values = values.ravel()
-    if precision is not BFLOAT16:
-        return values.astype(precision.stored)
-    bits = values.astype(numpy.float32).view(numpy.uint32)
-    return ((bits + 0x7fff + (bits >> 16 & 1)) >> 16).astype(numpy.uint16)
-
-
-def load(precision, stored, is_complex):
-    if precision is BFLOAT16:
-        stored = (stored.astype(numpy.uint32) << 16).view(numpy.float32)
-    elif precision is HALF:
-        stored = stored.astype(numpy.float32)
-    return stored[0::2] + 1j * stored[1::2] if is_complex else stored
 
 
 class Side:
