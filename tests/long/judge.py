@@ -104,9 +104,9 @@ class Judge:
     def __init__(self):
         self.compared, self.failed = 0, 0
 
-    def case(self, name, function, *args, **options):
+    def case(self, name, function, *args):
         try:
-            function(*args, **options)
+            function(*args)
         except Exception:  # pylint: disable=broad-except
             self.failed += 1
             last = traceback.format_exc().strip().split("\n")[-1]

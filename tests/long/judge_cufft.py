@@ -1,6 +1,7 @@
 """cuFFT against scipy.fft; run by numpy_judges.py."""
 import collections
 import ctypes
+import functools
 import itertools
 
 import numpy
@@ -295,8 +296,8 @@ def run(judge):
                 continue
             judge.case("%s %s %s x%d %s %d" % (
                 way, kind.letters, sizes, batch, layout, direction),
-                       cases.transform, way, kind, sizes, batch, layout,
-                       direction, **options)
+                       functools.partial(cases.transform, **options), way, kind,
+                       sizes, batch, layout, direction)
 
     transforms(BASIC, KINDS, ONE + MORE, [1, 3], ["packed", "in place"])
     for way in MANY:

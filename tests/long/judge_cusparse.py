@@ -5,6 +5,7 @@ small integers where a type's rounding would matter otherwise.
 """
 import collections
 import ctypes
+import functools
 import itertools
 
 import numpy
@@ -74,6 +75,7 @@ class Sparse:
 
     def close(self):
         """Destroys what a case made."""
+        self("SetPointerMode", 0)
         while self.closing:
             self.plain(*self.closing.pop())
 
@@ -255,6 +257,16 @@ class Sparse:
                         expected.indices)
         self.judge.near(what, got.data, expected.data, factor)
 
+    def descr(self, base=0, kind=0, fill=LOWER, diagonal=NON_UNIT):
+        """A description of a matrix for functions with letters."""
+        made = self.new("DestroyMatDescr", "CreateMatDescr")
+        for name, value in (("IndexBase", base), ("Type", kind),
+                            ("FillMode", fill), ("DiagType", diagonal)):
+            self.plain("SetMat" + name, made, value)
+            self.judge.same(name, self.library.status(
+                "cusparseGetMat" + name, made), value)
+        return made
+
     # --- vectors
 
     def sparse_and_dense(self, kinds, width, base, const):
@@ -291,7 +303,7 @@ class Sparse:
     def rot(self, types, width, base, on_device):
         places, x, y, hx, hy = self.sparse_and_dense(
             [types[0]] * 2, width, base, False)
-        c, s = 0.5, 1.5 + 2j * types[0].is_complex
+        c, s = 0.5, 1.5 + 2j if types[0].is_complex else 1.5
         self("Rot", *self.scalars(types[3], on_device, c, s), hx.handle,
              hy.handle)
         self.judge.near("x", self.values(hx), c * x + s * y[places])
@@ -864,7 +876,8 @@ def run(judge):
             case = dict(zip(axes, values))
             judge.case("%s %s" % (family.__name__, ", ".join(
                 "%s %s" % (key, described(value))
-                for key, value in case.items())), family, sparse, **case)
+                for key, value in case.items())), functools.partial(
+                    family, sparse, **case))
             judge.case("closing", sparse.close)
     sparse("Destroy")
     return sparse.library.called
