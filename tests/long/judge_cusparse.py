@@ -25,19 +25,24 @@ NON_UNIT, UNIT = 0, 1
 LONG = ctypes.c_int64
 INDEX = {32: (2, numpy.int32), 64: (3, numpy.int64)}
 
-Type = collections.namedtuple("Type", "number precision is_complex")
-R = {name: Type(precision.real, precision, False) for name, precision in (
+Type = collections.namedtuple("Type", "name number precision is_complex")
+R = {name: Type("R" + name, precision.real, precision, False) for name, precision in (
     ("16F", HALF), ("16BF", BFLOAT16), ("32F", SINGLE), ("64F", DOUBLE),
     ("8I", INT8), ("32I", INT32))}
-K = {name: Type(precision.complex, precision, True) for name, precision in (
+K = {name: Type("C" + name, precision.complex, precision, True) for name, precision in (
     ("16F", HALF), ("16BF", BFLOAT16), ("32F", SINGLE), ("64F", DOUBLE))}
 UNIFORM = [(t, t, t, t) for t in (R["32F"], R["64F"], K["32F"], K["64F"])]
 # Of A, X and Y, and of the computation.
+SOME = UNIFORM + [(t, t, t, t) for t in (R["16F"], R["16BF"], K["16F"],
+                                            K["16BF"], R["8I"])]
 MIXED = [(R["8I"], R["8I"], R["32I"], R["32I"]),
          (R["8I"], R["8I"], R["32F"], R["32F"])] + [
              (half, half, result, of["32F"])
              for of, name in itertools.product((R, K), ("16F", "16BF"))
-             for half in [of[name]] for result in (half, of["32F"])]
+             for half in [of[name]] for result in (half, of["32F"])] + [
+                 (R["32F"], K["32F"], K["32F"], K["32F"]),
+                 (R["64F"], K["64F"], K["64F"], K["64F"]),
+                 (R["32F"], R["64F"], R["64F"], R["64F"])]
 
 # A descriptor, the arrays that it names, and their type.
 Held = collections.namedtuple("Held", "handle arrays type")
@@ -57,6 +62,9 @@ class Sparse:
         self.handle = ctypes.c_void_p()
         self.library("cusparseCreate", ctypes.byref(self.handle))
         self.closing = []
+        # How cases are run once more: without elements, and functions with
+        # letters with scalars on the device.
+        self.density, self.on_device = None, False
 
     def __call__(self, name, *args):
         """With the handle."""
@@ -75,7 +83,7 @@ class Sparse:
 
     def close(self):
         """Destroys what a case made."""
-        self("SetPointerMode", 0)
+        self("SetPointerMode", int(self.on_device))
         while self.closing:
             self.plain(*self.closing.pop())
 
@@ -97,7 +105,8 @@ class Sparse:
         """Random elements, none of them 0; a row without any."""
         values = self.few(is_complex, *shape)
         values[values == 0] = 1
-        keep = self.random.random(shape) < density
+        keep = self.random.random(shape) < (
+            density if self.density is None else self.density)
         if empty and shape[0] > 1:
             keep[shape[0] // 2] = False
         a = scipy.sparse.csr_array(values * keep)
@@ -155,8 +164,9 @@ class Sparse:
                     held.type.is_complex)
 
     def sparse(self, form, a, kind, base=0, index=(32, 32), const=True,
-               side=(2, 2), order=BY_ROWS):
-        """scipy's CSR matrix in a format."""
+               side=(2, 2), order=BY_ROWS, shuffle=False):
+        """scipy's CSR matrix in a format; `shuffle`: with the elements of a row
+        (CSC: of a column) in any order."""
         rows, columns = a.shape
         numbers = [INDEX[width][0] for width in index]
         sizes, data, end = [a.nnz], a.data, []
@@ -203,6 +213,11 @@ class Sparse:
             sizes = [a.nnz, len(places), side[0]]
             indices = [numpy.array(offsets), numpy.array(places)]
             data = numpy.array(data, a.dtype)
+        if shuffle:
+            order = numpy.concatenate([
+                self.random.permutation(range(*ends))
+                for ends in itertools.pairwise(indices[0])]).astype(int)
+            indices, data = [indices[0], indices[1][order]], data[order]
         arrays = [Device((i + base).astype(INDEX[width][1]))
                   for i, width in zip(indices, index)]
         arrays.append(Device(store(kind.precision, data)))
@@ -256,6 +271,15 @@ class Sparse:
         self.judge.same("the columns of " + what, got.indices,
                         expected.indices)
         self.judge.near(what, got.data, expected.data, factor)
+
+    def one(self, dtype, value):
+        """A scalar for, or of, functions with letters."""
+        array = numpy.array([value], dtype)
+        return Device(array) if self.on_device else array
+
+    @staticmethod
+    def number(scalar):
+        return (scalar.get() if isinstance(scalar, Device) else scalar)[0]
 
     def descr(self, base=0, kind=0, fill=LOWER, diagonal=NON_UNIT):
         """A description of a matrix for functions with letters."""
@@ -324,7 +348,8 @@ class Sparse:
     # --- products
 
     def spmv(self, types, form, op=N, base=0, index=(32, 32), shape=(8, 6),
-             order=BY_ROWS, scalars=(2, 3), on_device=False, algorithm=0):
+             order=BY_ROWS, scalars=(2, 3), on_device=False, algorithm=0,
+             shuffle=False, side=(2, 2)):
         of_a, of_x, of_y, compute = types
         if of_x.is_complex and of_a.is_complex and scalars[1]:
             scalars = (scalars[0] + 1j, scalars[1])
@@ -334,7 +359,8 @@ class Sparse:
         y = self.few(of_y.is_complex, full.shape[0])
         if scalars[1] == 0 and of_y.number != INT32.real:
             y[:] = numpy.nan
-        ha = self.sparse(form, a, of_a, base, index, order=order)
+        ha = self.sparse(form, a, of_a, base, index, side=side, order=order,
+                         shuffle=shuffle)
         hx, hy = self.vector(x, of_x), self.vector(y, of_y, const=False)
         alpha, beta = self.scalars(compute, on_device, *scalars)
         args = [op, alpha, ha.handle, hx.handle, beta, hy.handle,
@@ -370,7 +396,9 @@ class Sparse:
 
     def spmm(self, types, form, opa=N, opb=N, base=0, index=(32, 32),
              shape=(8, 6), columns=5, orders=(BY_COLUMNS, BY_ROWS),
-             scalars=(2, 3), on_device=False, batches=None, algorithm=0):
+             scalars=(2, 3), on_device=False, batches=None, algorithm=0,
+             shuffle=False, side=(2, 2), of_each=False):
+        """`of_each`: batches have an A of their own, too."""
         of_a, of_b, of_c, compute = types
         a = self.matrix(shape, of_a.is_complex)
         full = turned(a.toarray(), opa)
@@ -379,7 +407,10 @@ class Sparse:
         c = self.few(of_c.is_complex, *many, full.shape[0], columns)
         if scalars[1] == 0 and of_c.number != INT32.real:
             c[:] = numpy.nan
-        ha = self.sparse(form, a, of_a, base, index)
+        ha = self.sparse(form, a, of_a, base, index, const=False, side=side,
+                         shuffle=shuffle)
+        if of_each:
+            full = self.batched(form, ha, a, batches, opa)
         # Its own transpose is what it is of.
         given = (b if opb == N else b.swapaxes(-1, -2) if opb == T else
                  b.conj().swapaxes(-1, -2))
@@ -394,6 +425,25 @@ class Sparse:
         self("SpMM", *args, memory)
         self.judge.near("C", get(), scalars[0] * (full @ b) + (
             scalars[1] * c if scalars[1] else 0))
+
+    def batched(self, form, held, a, count, op):
+        """As many matrices of a's pattern, each with numbers of its own."""
+        data = numpy.stack([(k + 1) * a.data for k in range(count)])
+        # One more number between them, and of CSR one offset.
+        room = numpy.zeros((count, a.nnz + 1), a.dtype)
+        room[:, :-1] = data
+        held.arrays[2] = Device(store(held.type.precision, room))
+        for i in 0, 1:
+            one = held.arrays[i].get()
+            held.arrays[i] = Device(numpy.tile(numpy.append(one, one[:1]),
+                                               count))
+        self.plain(form + "SetPointers", held.handle, *held.arrays)
+        strides = [LONG(a.nnz + 1)]
+        if form == "Csr":
+            strides = [LONG(a.shape[0] + 2)] + strides
+        self.plain(form + "SetStridedBatch", held.handle, count, *strides)
+        return numpy.stack([turned((k + 1) * a.toarray(), op)
+                            for k in range(count)])
 
     def sddmm(self, types, form="Csr", opa=N, opb=N, base=0, index=(32, 32),
               orders=(BY_COLUMNS, BY_ROWS), scalars=(2, 3), on_device=False,
@@ -430,12 +480,13 @@ class Sparse:
             got, blocks.indices, blocks.indptr), c.shape).toarray(), expected)
 
     def spgemm(self, types, algorithm=0, base=0, index=(32, 32),
-               on_device=False):
+               on_device=False, shape=(8, 6, 7)):
         kind = types[0]
-        a = self.matrix((8, 6), kind.is_complex)
-        b = self.matrix((6, 7), kind.is_complex)
+        a = self.matrix(shape[:2], kind.is_complex)
+        b = self.matrix(shape[1:], kind.is_complex)
+        shape = shape[::2]
         ha, hb = (self.sparse("Csr", m, kind, base, index) for m in (a, b))
-        hc = self.result("Csr", (8, 7), kind, index, base)
+        hc = self.result("Csr", shape, kind, index, base)
         how = self.new("SpGEMM_destroyDescr", "SpGEMM_createDescr")
         alpha, beta = self.scalars(kind, on_device, 2, 0)
         args = [N, N, alpha, ha.handle, hb.handle, beta, hc.handle, kind.number,
@@ -460,7 +511,7 @@ class Sparse:
             self.twice("SpGEMM_compute", args)
         self.fill("Csr", hc, index)
         self("SpGEMM_copy", *args)
-        self.equal("C", self.back("Csr", hc, (8, 7), base),
+        self.equal("C", self.back("Csr", hc, shape, base),
                    self.product(a, b) * 2)
 
     @staticmethod
@@ -613,7 +664,7 @@ class Sparse:
         kind = types[0]
         a = self.matrix((8, 6), kind.is_complex)
         ha = self.sparse(form, a, kind, base, index)
-        hb, get = self.dense(numpy.full(a.shape, 9 + 0 * a.data[0]), kind, order,
+        hb, get = self.dense(numpy.full(a.shape, 9, a.dtype), kind, order,
                              const=False, pad=1)
         args = [ha.handle, hb.handle, 0]
         self("SparseToDense", *args, self.buffer("SparseToDense_bufferSize",
@@ -798,7 +849,8 @@ class Sparse:
 FORMS = ["Csr", "Csc", "Coo", "Bsr", "SlicedEll"]
 INDICES = [(32, 32), (64, 32), (64, 64)]
 OPS = [N, T, C]
-SHAPES = [(1, 1), (1, 9), (7, 5), (40, 30)]
+SHAPES = [(1, 1), (1, 9), (7, 5), (300, 170)]
+HALVES = [row for row in MIXED if row[0] == row[1] == row[2]]
 SINGLES = [UNIFORM[0], UNIFORM[2]]
 VECTORS = {"width": [32, 64], "base": [0, 1]}
 ON_DEVICE = {"on_device": [False, True]}
@@ -807,10 +859,14 @@ SCALARS = {"scalars": [(2, 3), (0, 1), (1, 0), (0, 0)]}
 FAMILIES = [
     (Sparse.axpby, {"types": UNIFORM, "beta": [0, 1, 3], **VECTORS,
                     **ON_DEVICE}),
-    (Sparse.gather, {"types": UNIFORM, **VECTORS}),
-    (Sparse.scatter, {"types": UNIFORM, **VECTORS}),
+    (Sparse.axpby, {"types": HALVES, "beta": [0, 3], "width": [32],
+                    "base": [0], **ON_DEVICE}),
+    (Sparse.gather, {"types": SOME, **VECTORS}),
+    (Sparse.scatter, {"types": SOME, **VECTORS}),
     (Sparse.rot, {"types": UNIFORM, **VECTORS, **ON_DEVICE}),
     (Sparse.spvv, {"types": UNIFORM, "op": [N, C], **VECTORS, **ON_DEVICE}),
+    (Sparse.spvv, {"types": [row for row in MIXED if row[2] == row[3]],
+                   "op": [N, C], "width": [32], "base": [0], **ON_DEVICE}),
     (Sparse.spmv, {"types": UNIFORM + MIXED, "form": FORMS, "op": OPS}),
     (Sparse.spmv, {"types": SINGLES, "form": FORMS, "op": OPS, "base": [0, 1],
                    "index": INDICES}),
@@ -821,6 +877,14 @@ FAMILIES = [
                    "order": [BY_COLUMNS, BY_ROWS]}),
     (Sparse.spmv, {"types": SINGLES, "form": ["Csr"], "algorithm": [2, 3]}),
     (Sparse.spmv, {"types": SINGLES, "form": ["Coo"], "algorithm": [1, 4]}),
+    (Sparse.spmv, {"types": SINGLES, "form": ["Csr", "Csc"], "op": OPS,
+                   "shuffle": [True]}),
+    (Sparse.spmv, {"types": SINGLES, "form": ["Bsr"], "op": OPS,
+                   "shape": [(12, 12)], "side": [(1, 1), (3, 3), (2, 3),
+                                                 (4, 1)],
+                   "order": [BY_COLUMNS, BY_ROWS]}),
+    (Sparse.spmv, {"types": SINGLES, "form": ["SlicedEll"], "op": OPS,
+                   "shape": SHAPES, "side": [(1, 1), (3, 3), (32, 32)]}),
     (Sparse.spmv_generic, {"types": UNIFORM, "form": FORMS, "op": OPS}),
     (Sparse.spmm, {"types": UNIFORM + MIXED,
                    "form": ["Csr", "Csc", "Coo", "Bsr", "BlockedEll"],
@@ -834,12 +898,24 @@ FAMILIES = [
     (Sparse.spmm, {"types": UNIFORM, "form": ["Csr"], **SCALARS}),
     (Sparse.spmm, {"types": SINGLES, "form": ["Csr"],
                    "algorithm": [4, 6, 12]}),
+    (Sparse.spmm, {"types": SINGLES, "form": ["Csr", "Csc"], "opa": OPS,
+                   "shuffle": [True]}),
+    (Sparse.spmm, {"types": UNIFORM, "form": ["Csr", "Coo"], "opa": OPS,
+                   "base": [0, 1], "batches": [3], "of_each": [True]}),
+    (Sparse.spmm, {"types": SINGLES, "form": ["Bsr"], "opa": OPS,
+                   "shape": [(12, 12)], "side": [(1, 1), (3, 3), (2, 3)]}),
+    (Sparse.spmm, {"types": SINGLES, "form": ["BlockedEll"],
+                   "shape": [(12, 12)], "side": [(1, 1), (3, 3), (4, 4)],
+                   "columns": [1, 5, 70]}),
     (Sparse.sddmm, {"types": UNIFORM, "form": ["Csr", "Bsr"], "opa": [N, T],
                     "opb": [N, T], "orders": [(1, 1), (1, 2), (2, 1), (2, 2)]}),
     (Sparse.sddmm, {"types": UNIFORM, "base": [0, 1], "index": INDICES,
                     "old": [False, True], **ON_DEVICE}),
     (Sparse.spgemm, {"types": UNIFORM, "algorithm": range(6), "base": [0, 1],
                      **ON_DEVICE}),
+    (Sparse.spgemm, {"types": UNIFORM, "algorithm": [0, 4],
+                     "index": [(64, 64)], "shape": [(1, 1, 1), (1, 7, 1),
+                                                    (90, 120, 60)]}),
     (Sparse.spgemm_reuse, {"types": UNIFORM, "base": [0, 1]}),
     (Sparse.spgeam, {"types": UNIFORM, "base": [0, 1]}),
     (Sparse.solve, {"types": UNIFORM, "form": ["Csr", "Csc", "Coo",
@@ -852,10 +928,10 @@ FAMILIES = [
                     "fill": [LOWER, UPPER], "diagonal": [NON_UNIT, UNIT],
                     "columns": [1, 4], "opb": [N, T],
                     "orders": [(1, 1), (2, 2)]}),
-    (Sparse.to_dense, {"types": UNIFORM, "form": [
+    (Sparse.to_dense, {"types": SOME, "form": [
         "Csr", "Csc", "Coo", "Bsr", "BlockedEll", "SlicedEll"],
                        "base": [0, 1], "index": INDICES, "order": [1, 2]}),
-    (Sparse.to_sparse, {"types": UNIFORM, "form": [
+    (Sparse.to_sparse, {"types": SOME, "form": [
         "Csr", "Csc", "Coo", "BlockedEll"], "base": [0, 1], "index": INDICES,
                         "order": [1, 2]}),
     (Sparse.convert, {"types": SINGLES, "form": FORMS,
@@ -871,21 +947,30 @@ FAMILIES = [
 
 def run(judge):
     sparse = Sparse(judge)
-    for family, axes in FAMILIES + judge_cusparse_letters.FAMILIES:
-        for values in itertools.product(*axes.values()):
-            case = dict(zip(axes, values))
-            judge.case("%s %s" % (family.__name__, ", ".join(
-                "%s %s" % (key, described(value))
-                for key, value in case.items())), functools.partial(
-                    family, sparse, **case))
-            judge.case("closing", sparse.close)
+    letters = judge_cusparse_letters.FAMILIES
+    for families, sparse.density, sparse.on_device in [
+            (FAMILIES + letters, None, False), (letters, None, True),
+            (FAMILIES + letters, 0, False)]:
+        sparse.close()
+        for family, axes in families:
+            for values in itertools.product(*axes.values()):
+                case = dict(zip(axes, values))
+                if sparse.density == 0 and (
+                        case.get("types", UNIFORM[0]) != UNIFORM[0] or
+                        case.get("letter", "S") != "S"):
+                    continue
+                judge.case("%s %s%s%s" % (family.__name__, ", ".join(
+                    "%s %s" % (key, described(value))
+                    for key, value in case.items()),
+                    " without elements" * (sparse.density == 0),
+                    " on the device" * sparse.on_device), functools.partial(
+                        family, sparse, **case))
+                judge.case("closing", sparse.close)
     sparse("Destroy")
     return sparse.library.called
 
 
 def described(value):
     if isinstance(value, tuple) and isinstance(value[0], Type):
-        return "-".join("%s%s" % ("RC"[t.is_complex], {
-            HALF: "16F", BFLOAT16: "16BF", SINGLE: "32F", DOUBLE: "64F",
-            INT8: "8I", INT32: "32I"}[t.precision]) for t in value)
+        return "-".join(of.name for of in value)
     return value
