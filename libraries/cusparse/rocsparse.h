@@ -65,7 +65,7 @@ enum class ProductStage : int {
   kNonzeros = 2,
   kCompute = 3,
   kSymbolic = 4,
-  kNumeric = 5,
+  kNumeric = 5,  // by what kSymbolic left in the memory
 };
 // Of rocSPARSE.
 using Handle = struct HandleObject*;
@@ -135,9 +135,9 @@ class Rocsparse {
   bool Solve(const Context& context, const void* alpha, const System& system,
              Triangle* triangle, Status* status);
 
-  // Of a product of sparse matrices the number of elements alone, all, offsets
-  // and columns alone, or the values of those that are there.
-  enum ProductPart { kCount, kWhole, kSymbols, kValues };
+  // Of a product of sparse matrices the number of elements alone, all, or
+  // offsets and columns alone.
+  enum ProductPart { kCount, kWhole, kSymbols };
   bool MultiplySparse(const Context& context, const void* alpha, const SpMat& a,
                       const SpMat& b, const void* beta, const SpMat& c,
                       DataType compute, ProductPart part, Index* nnz,

@@ -222,7 +222,7 @@ bool Rocsparse::MultiplySparse(const Context& context, const void* alpha,
                                ProductPart part, Index* nnz, Status* status) {
   static std::atomic<bool> said{false};
   const std::lock_guard<std::mutex> lock(mutex_);
-  const bool computes = part == kWhole || part == kValues;
+  const bool computes = part == kWhole;
   // What C had would have to be added at places of its own.
   const bool adds =
       computes && (context.pointer_mode == cublas::kDevicePointers ||
@@ -262,8 +262,8 @@ bool Rocsparse::MultiplySparse(const Context& context, const void* alpha,
     }
     const StreamMemory memory = WorkMemory(context, bytes);
     if (!memory.has()) return false;
-    if (part != kValues && call(roc::ProductStage::kNonzeros, &bytes,
-                                memory.get()) != roc::Status::kSuccess) {
+    if (call(roc::ProductStage::kNonzeros, &bytes, memory.get()) !=
+        roc::Status::kSuccess) {
       return false;
     }
     Index rows = 0, columns = 0;
@@ -275,9 +275,8 @@ bool Rocsparse::MultiplySparse(const Context& context, const void* alpha,
       *status = kSuccess;
       return context.driver->synchronize(context.stream) == 0;
     }
-    return IsTaken(call(part == kWhole     ? roc::ProductStage::kCompute
-                        : part == kSymbols ? roc::ProductStage::kSymbolic
-                                           : roc::ProductStage::kNumeric,
+    return IsTaken(call(computes ? roc::ProductStage::kCompute
+                                 : roc::ProductStage::kSymbolic,
                         &bytes, memory.get()),
                    status);
   };

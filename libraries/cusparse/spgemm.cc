@@ -402,7 +402,9 @@ CUSPARSE_API Status cusparseSpGEMMreuse_compute(
     if (!IsUniform(*a, *b, *c, compute)) return kNotSupported;
     Status status = kSuccess;
     Index nnz = 0;
-    return Offer(h, alpha, *a, *b, beta, *c, compute, Rocsparse::kValues, &nnz,
+    // rocSPARSE computes values alone with what its memory has of the symbols,
+    // and that is gone.
+    return Offer(h, alpha, *a, *b, beta, *c, compute, Rocsparse::kWhole, &nnz,
                  &status)
                ? status
                : ComputeProduct(h, alpha, *a, *b, beta, *c, compute, nullptr);

@@ -460,7 +460,14 @@ FAKE_API Status rocsparse_spgemm(Handle handle, Operation opa, Operation opb,
   return Queue(handle, [=, a = a->value, b = b->value, c = c->value] {
     const Elements found = ProductOf(a, b);
     if (structure) WriteStructure(found, c, false, true);
-    if (!values) return;
+    // Values alone are computed with what the symbols left in the memory; it
+    // serves once here.
+    auto* const left = static_cast<Elements::size_type*>(memory);
+    if (!structure && std::exchange(*left, 0) != found.size()) return;
+    if (!values) {
+      *left = found.size();
+      return;
+    }
     ForEach(c, [&](cusparse::Index i, cusparse::Index j, cusparse::Index p) {
       for (const Element& e : found[Place(i)]) {
         if (e.column == j) {
