@@ -1,22 +1,29 @@
 #!/usr/bin/env python3
 """Our cuBLAS, cuBLASLt, cuFFT, cuSOLVER and cuSPARSE against numpy and scipy.
 
-usage: numpy_judges.py [--build DIR] [--target gfx1100] [--rest] [LIBRARY ...]
+usage: numpy_judges.py [--build DIR] [--target gfx1100] [--rocm SUITE] [--rest]
+                       [LIBRARY ...]
 
 Each function is called through ctypes on the emulated GPU, over types, shapes,
 transposes, strides and batches, and what it leaves is compared with scipy's
 function for the same (its BLAS and LAPACK, its sparse matrices, its
 transforms). numpy and scipy come from PyPI into build/packages-judges (0.2 GB).
 Prints what fails, and how many of the functions that docs/library-support.md
-says the host answers were called; --rest names the others.
+says the host answers were called; --rest names the others. With --rocm
+unstable, say, ROCm's libraries of that Debian suite compute what they can, on
+the emulated GPU, too, in the root of rocm_providers.py.
 """
 import argparse
+import glob
 import os
+import pathlib
 import re
 import subprocess
 import sys
 import time
 
+import rocm_providers
+import rocm_root
 from jit_packages import ROOT, install
 
 WHEELS = ["numpy==2.4.6", "scipy==1.17.1"]
@@ -49,12 +56,36 @@ def inside(library, rest):
     sys.exit(judge.failed != 0)
 
 
+def command(args, python):
+    """How a program of that Python starts on the emulated GPU, and in which
+    environment."""
+    if not args.rocm:
+        return [os.path.join(args.build, "bin", "cerberus"), "run", "--device",
+                args.target, "--", python], os.environ
+    root = rocm_root.open_root(
+        args.rocm, pathlib.Path(ROOT, "build", "rocm-roots"),
+        pathlib.Path(args.build), rocm_providers.PACKAGES)
+    environment = {**os.environ, **rocm_providers.SETTINGS,
+                   "CERBERUS_LOG": "error",
+                   "CERBERUS_LIBRARY_PROVIDER": "rocm",
+                   "CERBERUS_EMU_TARGETS": args.target,
+                   "PYTHONPATH": glob.glob(os.path.join(os.path.dirname(
+                       python), "..", "lib", "python*", "site-packages"))[0]}
+    start = root.command(environment, os.path.realpath(python))
+    start[2] = ":".join([start[2], os.path.join(os.path.abspath(args.build),
+                                                "lib", "cerberus"),
+                         "/" + rocm_root.LIBRARIES])
+    return start, environment
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--build", default=os.path.join(ROOT, "build",
                                                         "release"))
     parser.add_argument("--target", default="gfx1100")
+    parser.add_argument("--rocm", metavar="SUITE",
+                        choices=["trixie", "unstable"])
     parser.add_argument("--rest", action="store_true")
     parser.add_argument("--inside", action="store_true",
                         help=argparse.SUPPRESS)
@@ -66,10 +97,10 @@ def main():
     wrong = 0
     for library in args.libraries or LIBRARIES:
         begin = time.monotonic()
+        start, environment = command(args, python)
         done = subprocess.run(
-            [os.path.join(args.build, "bin", "cerberus"), "run", "--device",
-             args.target, "--", python, os.path.abspath(__file__), "--inside",
-             library] + ["--rest"] * args.rest, stdout=subprocess.PIPE,
+            start + [os.path.abspath(__file__), "--inside", library] +
+            ["--rest"] * args.rest, env=environment, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True, errors="replace",
             check=False)
         wrong += done.returncode != 0
