@@ -30,6 +30,8 @@ XT_KINDS = KINDS + [
 ONE = [(n,) for n in (1, 2, 3, 4, 7, 8, 15, 64, 97, 100, 1009, 1024)]
 MORE = [(1, 1), (2, 3), (8, 8), (97, 5), (1, 16), (16, 1), (3, 4, 5),
         (2, 1, 7), (8, 4, 16), (1, 1, 97)]
+LARGE = [(4096,), (10007,), (65536,), (3 * 5 * 7 * 11 * 13,), (300, 210),
+         (30, 40, 50)]
 FEW = [(1,), (15,), (16,), (6, 5), (4, 3, 8)]
 # How plans are made: the functions' names without cufft, and which have what
 # layouts and types.
@@ -41,7 +43,7 @@ MANY = ["PlanMany", "MakePlanMany", "MakePlanMany64", "XtMakePlanMany",
 class Side:
     """Where the input or the output of a plan has its elements."""
 
-    def __init__(self, kind, is_complex, sizes, batch, layout):
+    def __init__(self, kind, is_complex, sizes, batch, layout, is_input=False):
         self.is_complex, self.precision = is_complex, kind.precision
         rows = list(sizes)
         real = kind.input != kind.output
@@ -58,6 +60,8 @@ class Side:
         self.distance = self.stride * int(numpy.prod(self.embed)) + gap
         if layout == "interleaved":
             self.distance = 1
+        elif layout == "overlapping" and is_input:
+            self.distance = 1 + int(numpy.prod(rows)) // 2
         self.steps = [self.stride * int(numpy.prod(self.embed[d + 1:]))
                       for d in range(len(rows))]
         grid = numpy.indices([batch] + rows)
@@ -71,12 +75,19 @@ class Side:
         return whole
 
 
-def transformed(kind, sizes, batch, direction, random):
-    """Random input and what scipy's transform makes of it."""
+def transformed(kind, sizes, batch, direction, random, places=None):
+    """Random input and what scipy's transform makes of it. Places that several
+    batches have are the same."""
     axes = list(range(1, len(sizes) + 1))
-    values = random.standard_normal((batch, *sizes))
+
+    def values_of():
+        if places is None:
+            return random.standard_normal((batch, *sizes))
+        return random.standard_normal(places.max() + 1)[places]
+
+    values = values_of()
     if kind.input and kind.output:
-        values = values + 1j * random.standard_normal(values.shape)
+        values = values + 1j * values_of()
     elif kind.input:
         values = scipy.fft.rfftn(values, axes=axes)
     # What the device gets is rounded.
@@ -115,8 +126,9 @@ def arguments(way, kind, sizes, batch, sides):
     args = [len(sizes), numpy.array(sizes, array)]
     for side, number in zip(sides, types):
         # What a packed plan's strides are doesn't matter.
-        args += ([numpy.array(side.embed, array), integer(side.stride),
-                  integer(side.distance)] if side else
+        # The first of the embedding sizes counts for nothing.
+        args += ([numpy.array([0] + side.embed[1:], array),
+                  integer(side.stride), integer(side.distance)] if side else
                  [None, integer(3), integer(5)])
         args += [number] * ("Xt" in way)
     args += [kind.number] * ("Xt" not in way) + [integer(batch)]
@@ -179,13 +191,15 @@ class Cases:
 
     def transform(self, way, kind, sizes, batch, layout, direction,
                   stream=None):
-        sides = [Side(kind, is_complex, sizes, batch, layout)
-                 for is_complex in (kind.input, kind.output)]
+        sides = [Side(kind, is_complex, sizes, batch, layout, is_input)
+                 for is_complex, is_input in ((kind.input, True),
+                                              (kind.output, False))]
         packed = layout == "packed" or way in BASIC
         handle = self.plan(way, kind, sizes, batch, [None, None] if packed and
                            "Guru" not in way else sides, stream=stream)
-        values, expected = transformed(kind, sizes, batch, direction,
-                                       self.random)
+        values, expected = transformed(
+            kind, sizes, batch, direction, self.random,
+            sides[0].places if layout == "overlapping" else None)
         source = Device(store(kind.precision, sides[0].fill(values)))
         whole = sides[1].fill(0)
         target = source
@@ -303,6 +317,10 @@ def run(judge):
     for way in MANY:
         transforms([way], XT_KINDS if "Xt" in way else KINDS, FEW, [1, 4],
                    ["packed", "spread", "interleaved", "in place"])
+    transforms(["Plan"], KINDS, LARGE, [1], ["packed", "in place"])
+    transforms(["MakePlanMany", "XtMakePlanMany"],
+               [kind for kind in KINDS if kind.output], FEW, [4],
+               ["overlapping"])
     stream = ctypes.c_void_p()
     driver("cuStreamCreate", ctypes.byref(stream), 1)
     transforms(["MakePlanMany"], KINDS, FEW, [4], ["packed", "spread"],

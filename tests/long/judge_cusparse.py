@@ -9,47 +9,42 @@ import functools
 import itertools
 
 import numpy
-import scipy.linalg
 import scipy.sparse
 
 import judge_cusparse_letters
 from judge import Device, Library, driver
+from judge_cusparse_letters import (LOWER, NON_UNIT, UNIT, UPPER, C, N, T,
+                                    turned)
 from judge_types import (BFLOAT16, DOUBLE, HALF, INT8, INT32, SINGLE, load,
                          store)
 
 NOT_SUPPORTED = 10
-N, T, C = 0, 1, 2
 BY_COLUMNS, BY_ROWS = 1, 2
-LOWER, UPPER = 0, 1
-NON_UNIT, UNIT = 0, 1
 LONG = ctypes.c_int64
 INDEX = {32: (2, numpy.int32), 64: (3, numpy.int64)}
 
 Type = collections.namedtuple("Type", "name number precision is_complex")
-R = {name: Type("R" + name, precision.real, precision, False) for name, precision in (
-    ("16F", HALF), ("16BF", BFLOAT16), ("32F", SINGLE), ("64F", DOUBLE),
-    ("8I", INT8), ("32I", INT32))}
-K = {name: Type("C" + name, precision.complex, precision, True) for name, precision in (
-    ("16F", HALF), ("16BF", BFLOAT16), ("32F", SINGLE), ("64F", DOUBLE))}
+PRECISIONS = {"16F": HALF, "16BF": BFLOAT16, "32F": SINGLE, "64F": DOUBLE,
+              "8I": INT8, "32I": INT32}
+R = {name: Type("R" + name, precision.real, precision, False)
+     for name, precision in PRECISIONS.items()}
+K = {name: Type("C" + name, precision.complex, precision, True)
+     for name, precision in PRECISIONS.items() if precision.complex}
+# What a call's types are: of A, of X, of Y and of the computation.
 UNIFORM = [(t, t, t, t) for t in (R["32F"], R["64F"], K["32F"], K["64F"])]
-# Of A, X and Y, and of the computation.
 SOME = UNIFORM + [(t, t, t, t) for t in (R["16F"], R["16BF"], K["16F"],
-                                            K["16BF"], R["8I"])]
-MIXED = [(R["8I"], R["8I"], R["32I"], R["32I"]),
-         (R["8I"], R["8I"], R["32F"], R["32F"])] + [
-             (half, half, result, of["32F"])
-             for of, name in itertools.product((R, K), ("16F", "16BF"))
-             for half in [of[name]] for result in (half, of["32F"])] + [
-                 (R["32F"], K["32F"], K["32F"], K["32F"]),
-                 (R["64F"], K["64F"], K["64F"], K["64F"]),
-                 (R["32F"], R["64F"], R["64F"], R["64F"])]
+                                         K["16BF"], R["8I"])]
+HALVES = [(of[half], of[half], of[half], of["32F"])
+          for of in (R, K) for half in ("16F", "16BF")]
+MIXED = HALVES + [(x, x, y, y) for x, y in [
+    (of[half], of["32F"]) for of in (R, K) for half in ("16F", "16BF")] + [
+        (R["8I"], R["32I"]), (R["8I"], R["32F"])]] + [
+            (x, y, y, y) for x, y in [(R["32F"], K["32F"]),
+                                      (R["64F"], K["64F"]),
+                                      (R["32F"], R["64F"])]]
 
 # A descriptor, the arrays that it names, and their type.
 Held = collections.namedtuple("Held", "handle arrays type")
-
-
-def turned(a, op):
-    return a if op == N else a.T if op == T else a.conj().T
 
 
 class Sparse:
@@ -61,7 +56,8 @@ class Sparse:
         self.random = numpy.random.default_rng(3)
         self.handle = ctypes.c_void_p()
         self.library("cusparseCreate", ctypes.byref(self.handle))
-        self.closing = []
+        # What a case's end destroys, and buffers that are needed until then.
+        self.closing, self.buffers = [], []
         # How cases are run once more: without elements, and functions with
         # letters with scalars on the device.
         self.density, self.on_device = None, False
@@ -86,6 +82,7 @@ class Sparse:
         self("SetPointerMode", int(self.on_device))
         while self.closing:
             self.plain(*self.closing.pop())
+        self.buffers.clear()
 
     def buffer(self, name, *args, end=(), kind=numpy.uint64):
         """As large as the function says."""
@@ -122,8 +119,9 @@ class Sparse:
 
     def vector(self, values, kind, const=True):
         memory = Device(store(kind.precision, values))
-        return Held(self.new("DestroyDnVec", "Create%sDnVec" % ("Const" * const),
-                             LONG(len(values)), memory, kind.number), [memory], kind)
+        return Held(self.new("DestroyDnVec", "Create%sDnVec" % (
+            "Const" * const), LONG(len(values)), memory, kind.number), [memory],
+                    kind)
 
     def sparse_vector(self, size, places, values, kind, width=32, base=0,
                       const=True):
@@ -535,7 +533,7 @@ class Sparse:
                    for size in sizes]
         self(name, *args, *itertools.chain(*(
             (sizes[i:], buffer) for i, buffer in enumerate(buffers))))
-        self.keep = getattr(self, "keep", []) + buffers
+        self.buffers += buffers
 
     def spgemm_reuse(self, types, base=0):
         kind = types[0]
@@ -850,7 +848,6 @@ FORMS = ["Csr", "Csc", "Coo", "Bsr", "SlicedEll"]
 INDICES = [(32, 32), (64, 32), (64, 64)]
 OPS = [N, T, C]
 SHAPES = [(1, 1), (1, 9), (7, 5), (300, 170)]
-HALVES = [row for row in MIXED if row[0] == row[1] == row[2]]
 SINGLES = [UNIFORM[0], UNIFORM[2]]
 VECTORS = {"width": [32, 64], "base": [0, 1]}
 ON_DEVICE = {"on_device": [False, True]}

@@ -724,7 +724,8 @@ def color(s, letter, base, fraction):
     apart = rows != columns
     s.judge.same("neighbours of a color", bool(
         (found[rows] == found[columns])[apart].any()), False)
-    s.judge.same("the colors", sorted(set(found)), list(range(s.number(colors))))
+    s.judge.same("the colors", sorted(set(found)),
+                 list(range(s.number(colors))))
     s.judge.same("the order", sorted(order), list(range(30)))
     s.judge.same("colors in that order", bool(
         (numpy.diff(found[numpy.argsort(order)]) >= 0).all()), True)
