@@ -63,8 +63,10 @@ class Device:
 
 def pointers(devices):
     """The array of pointers, on the device, that batched functions take."""
-    return Device(numpy.array([d.pointer.value for d in devices],
-                              dtype=numpy.uint64))
+    array = Device(numpy.array([d.pointer.value for d in devices],
+                               dtype=numpy.uint64))
+    array.devices = devices  # live as long
+    return array
 
 
 class Library:
