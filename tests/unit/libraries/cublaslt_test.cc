@@ -223,6 +223,43 @@ TEST_P(MatmulTest, Epilogues) {
   }
 }
 
+// Of a bias whose type is not told: D's, but for 8-bit integers that of alpha,
+// and of products of 8-bit floats C's, or bfloat16, unless D is of 16 bits.
+TEST_P(MatmulTest, TypesOfABias) {
+  struct Types {
+    ComputeType compute;
+    DataType scale, ab, c, d, bias;
+  };
+  const Types kinds[] = {
+      {cublas::k32F, cublas::kR32F, cublas::kR16F, cublas::kR32F, cublas::kR32F,
+       cublas::kR32F},
+      {cublas::k32I, cublas::kR32F, cublas::kR8I, cublas::kR8I, cublas::kR8I,
+       cublas::kR32F},
+      {cublas::k32F, cublas::kR32F, cublas::kR8E4M3, cublas::kR32F,
+       cublas::kR32F, cublas::kR16BF},
+      {cublas::k32F, cublas::kR32F, cublas::kR8E4M3, cublas::kR16F,
+       cublas::kR16F, cublas::kR16F},
+      {cublas::k32F, cublas::kR32F, cublas::kR8E4M3, cublas::kR16F,
+       cublas::kR8E4M3, cublas::kR16F},
+      {cublas::k32F, cublas::kR32F, cublas::kR8E4M3, cublas::kR16BF,
+       cublas::kR8E4M3, cublas::kR16BF},
+  };
+  for (const Types& types : kinds) {
+    Matrix a(types.ab, 2, 2), b(types.ab, 2, 2), c(types.c, 2, 2);
+    Matrix d(types.d, 2, 2);  // all zero
+    MatmulDesc desc = NewDesc(types.compute, types.scale);
+    desc.epilogue = kBias;
+    Shared<std::byte> bias(16);
+    Store(types.bias, bias.data(), 0, 3);
+    Store(types.bias, bias.data(), 1, -4);
+    desc.bias = bias.data();
+    const float alpha = 1, beta = 0;
+    ASSERT_EQ(Run(desc, a, b, c, d, &alpha, &beta), cublas::kSuccess);
+    EXPECT_EQ(d.Get(0, 1), 3) << types.ab << ' ' << types.c << ' ' << types.d;
+    EXPECT_EQ(d.Get(1, 1), -4) << types.ab << ' ' << types.c << ' ' << types.d;
+  }
+}
+
 TEST_P(MatmulTest, ScalarsByRowAndScales) {
   constexpr Index kM = 7, kN = 3, kK = 5;
   Matrix a(cublas::kR8E4M3, kM, kK), b(cublas::kR8E5M2, kK, kN);
