@@ -386,8 +386,11 @@ Status Matmul(const Driver& driver, Stream stream, const MatmulDesc& desc,
   if (desc.pointer_mode == kHost) {
     job.alpha = cublas::Load(desc.scale, operands.alpha, 0);
   } else {
+    const std::size_t all =
+        rows + static_cast<std::size_t>(desc.alpha_stride) *
+                   static_cast<std::size_t>(Batches(layouts.d) - 1);
     job.alphas =
-        work.In(operands.alpha, scalar * (HasAlphaByRow(desc) ? rows : 1));
+        work.In(operands.alpha, scalar * (HasAlphaByRow(desc) ? all : 1));
   }
   if (HasHostBeta(desc)) {
     job.beta = cublas::Load(desc.scale, operands.beta, 0);

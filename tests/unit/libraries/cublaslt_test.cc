@@ -318,6 +318,29 @@ TEST_P(MatmulTest, ScalarsByRowAndScales) {
 }
 
 // Of the auxiliary buffer, before it is scaled.
+TEST_P(MatmulTest, ScalarsByRowOfEachBatch) {
+  Matrix a(cublas::kR32F, 2, 1, kColumns, 2);
+  Matrix b(cublas::kR32F, 1, 1, kColumns, 2);
+  Matrix d(cublas::kR32F, 2, 1, kColumns, 2);
+  for (Matrix* matrix : {&a, &b}) {
+    const auto count = static_cast<Index>(matrix->bytes.size() / sizeof(float));
+    for (Index i = 0; i < count; ++i) {
+      Store(cublas::kR32F, matrix->bytes.data(), i, 1);
+    }
+  }
+  MatmulDesc desc = NewDesc(cublas::k32F, cublas::kR32F);
+  desc.pointer_mode = kAlphaVectorBetaHost;
+  desc.alpha_stride = 3;
+  desc.fill = cublas::kLower;  // the host's
+  const Shared<float> alpha = {2, 3, 77, 5, 7};
+  const float beta = 0;
+  ASSERT_EQ(Run(desc, a, b, d, d, alpha.data(), &beta), cublas::kSuccess);
+  EXPECT_EQ(d.Get(0, 0, 0), 2);
+  EXPECT_EQ(d.Get(1, 0, 0), 3);
+  EXPECT_EQ(d.Get(0, 0, 1), 5);
+  EXPECT_EQ(d.Get(1, 0, 1), 7);
+}
+
 TEST_P(MatmulTest, TheLargestOfTheAuxiliaryBuffer) {
   Matrix a(cublas::kR32F, 4, 5), b(cublas::kR32F, 5, 6);
   Matrix c(cublas::kR32F, 4, 6), d(cublas::kR32F, 4, 6);
