@@ -118,7 +118,9 @@ class Matrix:
         i, j = numpy.indices((rows, columns))
         ld = least_ld(order, rows, columns) + (pad if order < 2 else 32 * pad)
         self.at = place(order, i, j, ld)
-        size = max(int(self.at.max(initial=0)) + 1, 1) + pad
+        # Of tiles all is there, also what the matrix has not.
+        size = (ld * -(-columns // 32) if order > 1 else
+                max(int(self.at.max(initial=0)) + 1, 1)) + pad
         if repeated:
             self.values = values = [values[0]] * len(values)
         count = 1 if repeated else len(values)
