@@ -48,6 +48,9 @@ Real<T> Norm(Index n, const T* x, Index incx) {
 // rest of v, alpha beta. Returns tau.
 template <typename T>
 T MakeReflection(Index n, T* alpha, T* x, Index incx) {
+  // Nothing is small enough for 1 / (alpha - beta) to be infinite.
+  const Real<T> least = std::numeric_limits<Real<T>>::min() /
+                        std::numeric_limits<Real<T>>::epsilon();
   const T* const first = incx < 0 && n > 1 ? x + (n - 2) * incx : x;
   const Real<T> rest =
       n > 1 ? Norm<T>(n - 1, first, std::abs(incx)) : Real<T>(0);
@@ -56,6 +59,15 @@ T MakeReflection(Index n, T* alpha, T* x, Index incx) {
   if (rest == 0 && imaginary == 0) return T(0);
   const Real<T> length =
       std::hypot(std::hypot(RealPart(*alpha), imaginary), rest);
+  if (length < least) {
+    *alpha = Mul(*alpha, T(1 / least));
+    for (Index i = 0; i < n - 1; ++i) {
+      x[i * incx] = Mul(x[i * incx], T(1 / least));
+    }
+    const T tau = MakeReflection(n, alpha, x, incx);
+    *alpha = Mul(*alpha, T(least));
+    return tau;
+  }
   const Real<T> beta = -std::copysign(length, RealPart(*alpha));
   const T tau = Div(T(beta) - *alpha, T(beta));
   const T scale = Div(T(1), *alpha - T(beta));

@@ -81,7 +81,8 @@ Pivot ChoosePivot(const TurnedView<T>& a, Index n, Index k) {
     if (j != best)
       row = std::max(row, Size(j < best ? a(best, j) : a(j, best)));
   }
-  if (diagonal * row >= alpha * column * column) return {k, 1, false};
+  // The row has the column's largest element; squares could be nothing.
+  if (diagonal >= alpha * column * (column / row)) return {k, 1, false};
   if (Size(a(best, best)) >= alpha * row) return {best, 1, false};
   return {best, 2, false};
 }
@@ -250,6 +251,10 @@ int Potrf(Fill fill, Index n, T* a, Index lda) {
   if (lapack.potrf && n > 0 && Fits(n, n)) {
     int info = 0;
     lapack.potrf(Letter(fill), Number(n), a, Number(lda), &info, 1);
+    // OpenBLAS takes no notice of them.
+    for (Index j = 0; info == 0 && j < n; ++j) {
+      if (std::isnan(RealPart(a[j + j * lda]))) info = static_cast<int>(j + 1);
+    }
     return info;
   }
   const LowerView<T> l(fill, a, lda);

@@ -18,7 +18,7 @@ class Schur {
  public:
   using C = std::complex<R>;
   template <typename T>
-  Schur(Index n, const T* a, Index lda)
+  Schur(Index n, const T* a, Index lda)  // of numbers up to about 1
       : n_(n),
         h_(static_cast<std::size_t>(n * n)),
         z_(static_cast<std::size_t>(n * n)) {
@@ -91,19 +91,24 @@ class Schur {
   bool IsSmall(Index k) {
     const R beside = std::abs(h(k - 1, k - 1)) + std::abs(h(k, k));
     const R size = beside > 0 ? beside : R(1);
+    const R least = std::numeric_limits<R>::min() /
+                    std::numeric_limits<R>::epsilon() * static_cast<R>(n_);
     // Not a number is as good as done.
-    return !(std::abs(h(k, k - 1)) > std::numeric_limits<R>::epsilon() * size);
+    return !(std::abs(h(k, k - 1)) >
+             std::max(least, std::numeric_limits<R>::epsilon() * size));
   }
   // Wilkinson's: the eigenvalue of the last two rows that is nearer to the last
   // element.
   C Shift(Index end) {
-    const C a = h(end - 2, end - 2), b = h(end - 2, end - 1);
-    const C c = h(end - 1, end - 2), d = h(end - 1, end - 1);
-    const C half = (a - d) * C(R(0.5));
+    const C a = h(end - 2, end - 2), d = h(end - 1, end - 1);
+    C b = h(end - 2, end - 1), c = h(end - 1, end - 2);
+    C half = (a - d) * C(R(0.5));
+    const R size = std::max({std::abs(half), std::abs(b), std::abs(c)});
+    b /= size, c /= size, half /= size;  // c is not 0
     const C root = std::sqrt(Mul(half, half) + Mul(b, c));
     const C sum = half + root, difference = half - root;
     const C larger = std::abs(sum) > std::abs(difference) ? sum : difference;
-    return larger == C(0) ? d : d - Div(Mul(b, c), larger);
+    return larger == C(0) ? d : d - Div(Mul(b, c), larger) * C(size);
   }
   // H - shift = Q R, then R Q + shift, in rows and columns first to end - 1;
   // the rest is turned with them.
@@ -270,15 +275,25 @@ void Pair(Index n, std::complex<R>* w, std::complex<R>* left, Index ld_left,
 }
 
 template <typename T>
-int OwnGeneral(Index n, const T* a, Index lda, std::complex<Real<T>>* w,
+int OwnGeneral(Index n, T* a, Index lda, std::complex<Real<T>>* w,
                std::complex<Real<T>>* left, Index ld_left,
                std::complex<Real<T>>* right, Index ld_right) {
+  Real<T> scale = 0;
+  const auto for_all = [&](const auto& with) {
+    for (Index j = 0; j < n; ++j) {
+      for (Index i = 0; i < n; ++i) with(a[i + j * lda]);
+    }
+  };
+  for_all([&](T v) { scale = std::max<Real<T>>(scale, cublas::AbsSum(v)); });
+  if (scale == 0) scale = 1;
+  for_all([&](T& v) { v = Div(v, T(scale)); });
   Schur<Real<T>> schur(n, a, lda);
   const int info = schur.Run();
   for (Index i = 0; i < n; ++i) w[i] = schur.h(i, i);
   if (left) MakeVectors(schur, n, /*left=*/true, left, ld_left);
   if (right) MakeVectors(schur, n, /*left=*/false, right, ld_right);
   if constexpr (!kIsComplex<T>) Pair(n, w, left, ld_left, right, ld_right);
+  for (Index i = 0; i < n; ++i) w[i] *= scale;
   return info;
 }
 

@@ -31,6 +31,18 @@ class Dense {
   std::vector<T> values_;
 };
 
+// By what the elements of a matrix that lies together are divided, so that
+// their squares are numbers.
+template <typename T>
+Real<T> LargestOr1(Index m, Index n, const T* a) {
+  Real<T> largest = 0;
+  for (Index i = 0; i < m * n; ++i) {
+    const Real<T> size = cublas::AbsSum(a[i]);
+    largest = std::max(largest, size);
+  }
+  return largest > 0 ? largest : Real<T>(1);
+}
+
 // The columns (u, v) times J = (c, s; -conj(s), c), c real, which makes the
 // Hermitian (p, x; conj(x), q) diagonal as J^H … J.
 template <typename T>
@@ -113,6 +125,10 @@ int JacobiHermitian(Fill fill, Index n, T* a, Index lda, Real<T>* w) {
       h(j, i) = ConjOf(h(i, j));
     }
   }
+  const Real<T> scale = LargestOr1<T>(n, n, h.column(0));
+  for (Index j = 0; j < n; ++j) {
+    for (Index i = 0; i < n; ++i) h(i, j) = Div(h(i, j), T(scale));
+  }
   const bool done = Diagonalize(n, h, vectors);
   std::vector<Real<T>> values(static_cast<std::size_t>(n));
   for (Index j = 0; j < n; ++j) {
@@ -121,7 +137,7 @@ int JacobiHermitian(Fill fill, Index n, T* a, Index lda, Real<T>* w) {
   const std::vector<Index> order = Order(values);
   for (Index j = 0; j < n; ++j) {
     const Index from = order[static_cast<std::size_t>(j)];
-    w[j] = RealPart(h(from, from));
+    w[j] = RealPart(h(from, from)) * scale;
     std::copy_n(vectors.column(from), n, a + j * lda);
   }
   return done ? 0 : static_cast<int>(n);
@@ -152,8 +168,15 @@ int LapackHermitian(bool vectors, Fill fill, Index n, T* a, Index lda,
   }
 }
 
+// Of a matrix whose largest element is 1.
+template <typename R>
+constexpr R Negligible() {
+  return std::numeric_limits<R>::epsilon() / 16;
+}
+
 // One-sided rotations: the columns of A, m >= n, until they stand at right
-// angles to each other, and those of V with them.
+// angles to each other, and those of V with them. A's largest element is 1:
+// columns that are nothing but rounding stay as they are.
 template <typename T>
 bool Orthogonalize(Index m, Index n, Dense<T>& a, Dense<T>& v) {
   const Real<T> eps =
@@ -169,6 +192,7 @@ bool Orthogonalize(Index m, Index n, Dense<T>& a, Dense<T>& v) {
       for (Index q = p + 1; q < n; ++q) {
         const Real<T> pp = RealPart(product(p, p)),
                       qq = RealPart(product(q, q));
+        if (!(std::sqrt(std::min(pp, qq)) > Negligible<Real<T>>())) continue;
         const T x = product(p, q);
         if (!(std::abs(x) > eps * std::sqrt(pp) * std::sqrt(qq))) continue;
         changed = true;
@@ -206,14 +230,7 @@ void Complete(Index m, Index rank, Index columns, Dense<T>& u) {
 template <typename T>
 int JacobiSingular(bool all, Index m, Index n, Dense<T>& a, Real<T>* s,
                    Dense<T>& u, Dense<T>& v) {
-  Real<T> largest = 0;
-  for (Index j = 0; j < n; ++j) {
-    for (Index i = 0; i < m; ++i) {
-      const Real<T> size = cublas::AbsSum(a(i, j));
-      largest = std::max(largest, size);
-    }
-  }
-  const Real<T> scale = largest > 0 ? largest : Real<T>(1);
+  const Real<T> scale = LargestOr1<T>(m, n, a.column(0));
   Dense<T> turned(n, n);
   for (Index j = 0; j < n; ++j) {
     turned(j, j) = T(1);
@@ -231,7 +248,7 @@ int JacobiSingular(bool all, Index m, Index n, Dense<T>& a, Real<T>* s,
     const Real<T> norm = -falling[static_cast<std::size_t>(from)];
     s[j] = norm * scale;
     std::copy_n(turned.column(from), n, v.column(j));
-    if (norm == 0) continue;
+    if (norm <= Negligible<Real<T>>()) continue;
     rank = j + 1;
     for (Index i = 0; i < m; ++i) u(i, j) = Div(a(i, from), T(norm));
   }

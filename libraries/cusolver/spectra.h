@@ -353,15 +353,17 @@ Status SygvBatched(Handle h, int itype, EigMode mode, Fill fill, Index n, T* a,
   });
 }
 
+inline bool IsStedc(EigComp comp, Index n, Index ldz) {
+  if (comp == kCompNone) return n >= 0;
+  return (comp == kCompIdentity || comp == kCompGiven) && IsSquare(n, ldz);
+}
+
 // Eigenvalues of the matrix with diagonal d and e beside it, and in `z` its
 // vectors, or those of the matrix that was turned to it by what z holds.
 template <typename T>
 Status StedcCall(Handle h, EigComp comp, Index n, Real<T>* d, Real<T>* e, T* z,
                  Index ldz, int* info) {
-  if ((comp != kCompNone && comp != kCompIdentity && comp != kCompGiven) ||
-      n < 0 || (comp != kCompNone && !IsSquare(n, ldz))) {
-    return kInvalidValue;
-  }
+  if (!IsStedc(comp, n, ldz)) return kInvalidValue;
   Call call(h);
   Real<T>* pd = call.VectorOut(d, n, 1);
   Real<T>* pe = call.VectorOut(e, n - 1, 1);

@@ -93,6 +93,19 @@ TEST(CusolverEigen, OfHermitianMatrices) {
     }
   });
 }
+// Of numbers so small that what is beside the diagonal could count as nothing.
+TEST(CusolverEigen, OfTheSmallestNumbers) {
+  ForAll([]<typename T>() {
+    const double least = std::numeric_limits<Real<T>>::min();
+    Matrix a(2, 2);
+    a(0, 1) = a(1, 0) = least;
+    const OnDevice<T> memory(a);
+    std::vector<double> w = EigenOf("evd", 1, kLower, memory, 2);
+    for (double& value : w) value /= least;
+    ExpectValues<T>(w, {-1, 1}, "syevd");
+  });
+}
+
 TEST(CusolverEigen, Refusals) {
   ForAll([]<typename T>() {
     using R = Real<T>;
@@ -446,6 +459,17 @@ TEST(CusolverEigen, OfThreeDiagonals) {
         ExpectEigen<T>(a, Identity(n), mz.Read(), w, "stedc");
       }
     }
+    std::size_t device = 0, host = 0;
+    for (const auto& [comp, status] :
+         {std::pair{12, kSuccess}, {13, kInvalidValue}, {0, kInvalidValue}}) {
+      EXPECT_EQ(Invoke<std::int64_t>(
+                    SolverHandle(), "cusolverDnXstedc_bufferSize",
+                    Raw(SolverParams()), Raw(comp), Size(3), Raw(kType<R>),
+                    Raw<void*>(nullptr), Raw<void*>(nullptr), Raw(kType<T>),
+                    Raw<void*>(nullptr), Ld(3, 3), Raw(kType<T>), Raw(&device),
+                    Raw(&host)),
+                status);
+    }
   });
 }
 
@@ -482,10 +506,13 @@ Matrix Widened(const Matrix& v, const std::vector<Complex64>& w) {
   }
   return out;
 }
+// Of A times `scale`.
 template <typename T, typename W, typename V>
-void TestGeneral(const Matrix& a) {
+void TestGeneral(const Matrix& a, double scale = 1) {
   const long n = a.rows;
-  const OnDevice<T> memory(a), values_only(a);
+  Matrix scaled = a;
+  for (Complex64& value : scaled.v) value *= scale;
+  const OnDevice<T> memory(scaled), values_only(scaled);
   const Device<W> w = Zeros<W>(2 * n);
   const OnDevice<V> left(Matrix(n, n)), right(Matrix(n, n));
   const auto call = [&](const OnDevice<T>& from, int mode) {
@@ -505,6 +532,7 @@ void TestGeneral(const Matrix& a) {
       out.push_back(kIsComplex<W> ? memory_of_w(i, 0)
                                   : Complex64(memory_of_w(i, 0).real(),
                                               memory_of_w(n + i, 0).real()));
+      out.back() /= scale;
     }
     return out;
   };
@@ -589,6 +617,11 @@ TEST(CusolverEigen, OfAnyMatrix) {
     TestGeneral<T, C, C>(turn);
     TestGeneral<T, C, C>(Matrix(3, 3));
     TestGeneral<T, C, C>(triangle);
+    // Whose squares are no numbers, or nothing.
+    Numbers numbers;
+    const Matrix a = RandomMatrix<T>(numbers, 9, 9);
+    TestGeneral<T, C, C>(a, std::numeric_limits<Real<T>>::max() / 4096);
+    TestGeneral<T, C, C>(a, std::numeric_limits<Real<T>>::min() * 4096);
   });
 }
 

@@ -173,13 +173,16 @@ TEST(CusolverCholesky, FactorsSolvesInverts) {
       }
     }
     Matrix indefinite = Identity(4);
-    indefinite(2, 2) = -1;
-    const OnDevice<T> memory(indefinite);
-    for (const int fill : {kLower, kUpper}) {
-      EXPECT_EQ(WithWork<T>(Dn<T>("potrf"),
-                            std::tuple(Fill(fill), Size(4), Raw(memory.get()),
-                                       memory.step())),
-                3);
+    for (const double bad : {-1.0, kNan}) {
+      indefinite(2, 2) = bad;
+      for (const int fill : {kLower, kUpper}) {
+        const OnDevice<T> memory(indefinite);
+        EXPECT_EQ(WithWork<T>(Dn<T>("potrf"),
+                              std::tuple(Fill(fill), Size(4), Raw(memory.get()),
+                                         memory.step())),
+                  3)
+            << bad;
+      }
     }
     const Device<T> m = Zeros<T>(64);
     const Info info;
@@ -306,8 +309,19 @@ TEST(CusolverSymmetric, FactorsAndInverts) {
                         "inverse of " + std::to_string(n));
       }
     }
-    const OnDevice<T> zero(Matrix(3, 3));
+    // What is beside the diagonal is the pivot, if its square is nothing, too.
+    Matrix beside(2, 2);
+    beside(0, 1) = beside(1, 0) = 16 * std::numeric_limits<Real<T>>::min();
+    const OnDevice<T> tiny(beside);
     const Info info, pivots(3);
+    EXPECT_EQ(Invoke(SolverHandle(), Dn<T>("sytrf"), Fill(kLower), Size(2),
+                     Raw(tiny.get()), tiny.step(), Raw(pivots.get()),
+                     Raw<T*>(nullptr), Raw(32), Raw(info.get())),
+              kSuccess);
+    EXPECT_EQ(info.Read(), 0);
+    EXPECT_EQ(pivots.Read(0), -2);
+    EXPECT_EQ(pivots.Read(1), -2);
+    const OnDevice<T> zero(Matrix(3, 3));
     EXPECT_EQ(Invoke(SolverHandle(), Dn<T>("sytrf"), Fill(kLower), Size(3),
                      Raw(zero.get()), zero.step(), Raw(pivots.get()),
                      Raw(zero.get()), Raw(32), Raw(info.get())),

@@ -53,6 +53,22 @@ void TestQr(long m, long n) {
   ExpectMatrix<T>(Block(memory.Read(), 0, 0, m, k), Block(q, 0, 0, m, k),
                   kUnits, "Q");
 }
+// A column whose inverse is infinite.
+TEST(CusolverOrthogonal, QrOfTheSmallest) {
+  ForAll([]<typename T>() {
+    Matrix a(2, 1);
+    a(0, 0) = a(1, 0) = std::numeric_limits<Real<T>>::min() / 16;
+    const OnDevice<T> memory(a);
+    const Device<T> tau = Zeros<T>(1);
+    const Info info;
+    EXPECT_EQ(Invoke(SolverHandle(), Dn<T>("geqrf"), Size(2), Size(1),
+                     Raw(memory.get()), memory.step(), Raw(tau.get()),
+                     Raw<T*>(nullptr), Count(64), Raw(info.get())),
+              kSuccess);
+    const Matrix q = Product(memory.Read(), ReadVector(tau, 1), 0, 1);
+    ExpectMatrix<T>(Times(Apply(kC, q), q), Identity(2), kUnits, "Q^H Q");
+  });
+}
 TEST(CusolverOrthogonal, Qr) {
   ForAll([]<typename T>() {
     for (const auto& [m, n] : kShapes) TestQr<T>(m, n);

@@ -95,6 +95,10 @@ TEST(CusolverSingular, Values) {
       for (long i = 0; i < 5; ++i) one(i, 1) = static_cast<double>(i);
       TestSingular<T>(typed, 'A', 'A', one);
       TestSingular<T>(typed, 'A', 'A', Matrix(3, 4));
+      // Of rank one, so that all columns but one are rounding.
+      Matrix ones(10, 7);
+      for (Complex64& value : ones.v) value = 1;
+      TestSingular<T>(typed, 'A', 'A', ones);
       TestSingular<T>(typed, 'A', 'A', Matrix(0, 2));
     }
     using R = Real<T>;
