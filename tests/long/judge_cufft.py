@@ -8,7 +8,7 @@ import numpy
 import scipy.fft
 
 from judge import Device, Library, driver
-from judge_types import BFLOAT16, DOUBLE, HALF, SINGLE, load, store
+from judge_numbers import BF16, DOUBLE, HALF, SINGLE, load, store
 
 INVALID_PLAN, INVALID_TYPE, INVALID_VALUE, INVALID_SIZE = 1, 3, 4, 8
 NOT_SUPPORTED = 16
@@ -24,7 +24,7 @@ KINDS = [Kind("C2C", SINGLE, 0x29, True, True),
          Kind("Z2D", DOUBLE, 0x6c, True, False)]
 XT_KINDS = KINDS + [
     kind._replace(letters=name + " " + kind.letters, precision=precision)
-    for name, precision in (("half", HALF), ("bfloat16", BFLOAT16))
+    for name, precision in (("half", HALF), ("bfloat16", BF16))
     for kind in KINDS[:3]]
 
 ONE = [(n,) for n in (1, 2, 3, 4, 7, 8, 15, 64, 97, 100, 1009, 1024)]

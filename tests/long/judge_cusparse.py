@@ -15,8 +15,8 @@ import judge_cusparse_letters
 from judge import Device, Library, driver
 from judge_cusparse_letters import (LOWER, NON_UNIT, UNIT, UPPER, C, N, T,
                                     turned)
-from judge_types import (BFLOAT16, DOUBLE, HALF, INT8, INT32, SINGLE, load,
-                         store)
+from judge_numbers import (BF16, DOUBLE, HALF, INT8, INT32, SINGLE, load,
+                           store)
 
 NOT_SUPPORTED = 10
 BY_COLUMNS, BY_ROWS = 1, 2
@@ -24,7 +24,7 @@ LONG = ctypes.c_int64
 INDEX = {32: (2, numpy.int32), 64: (3, numpy.int64)}
 
 Type = collections.namedtuple("Type", "name number precision is_complex")
-PRECISIONS = {"16F": HALF, "16BF": BFLOAT16, "32F": SINGLE, "64F": DOUBLE,
+PRECISIONS = {"16F": HALF, "16BF": BF16, "32F": SINGLE, "64F": DOUBLE,
               "8I": INT8, "32I": INT32}
 R = {name: Type("R" + name, precision.real, precision, False)
      for name, precision in PRECISIONS.items()}

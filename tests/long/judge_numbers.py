@@ -1,6 +1,8 @@
 """Types of numbers by their cudaDataType: numpy's own, and those that numpy
 lacks (bfloat16, floats of 8 bits, complex numbers of small parts) as integers
 that hold their bits."""
+import collections
+
 import numpy
 
 
@@ -109,3 +111,30 @@ NUMBERS["CF16"] = Number(6, "u4", 2.0 ** -10, part=NUMBERS["F16"])
 NUMBERS["CBF16"] = Number(15, "u4", 2.0 ** -7, part=NUMBERS["BF16"])
 # The type of a norm, of a cosine: complex numbers' parts.
 REAL = {"S": "S", "D": "D", "C": "S", "Z": "D", "F16": "F16", "BF16": "BF16"}
+
+
+# Of real and of complex numbers alike: the cudaDataType of each, the type of
+# their parts, and how far results may be off (judge.near; what is judged has 32
+# bits or 64).
+Precision = collections.namedtuple("Precision", "real complex part factor")
+HALF = Precision(2, 6, NUMBERS["F16"], 4 * 2**13)
+BF16 = Precision(14, 15, NUMBERS["BF16"], 4 * 2**16)
+SINGLE = Precision(0, 4, NUMBERS["S"], 64)
+DOUBLE = Precision(1, 5, NUMBERS["D"], 64)
+INT8 = Precision(3, None, NUMBERS["I8"], 0)
+INT32 = Precision(10, None, NUMBERS["I32"], 0)
+
+
+def store(precision, values):
+    """Numbers as the device has them: parts, one after the other."""
+    values = numpy.asarray(values)
+    if values.dtype.kind == "c":
+        values = numpy.stack([values.real, values.imag], -1)
+    return precision.part.encode(values.ravel())
+
+
+def load(precision, stored, is_complex):
+    parts = stored
+    if precision in (HALF, BF16):
+        parts = precision.part.decode(stored).astype(numpy.float32)
+    return parts[0::2] + 1j * parts[1::2] if is_complex else parts
