@@ -77,6 +77,7 @@ enum class How {
   kGetri,
   kScalars,  // the same; this and what follows ReadsScalars
   kTrmm,     // before rocBLAS 4 by another name
+  kTrsm,     // but for what rocBLAS gets wrong
   kGemmEx,   // the result has a type and a step of its own
   kGemmBatchedEx,
   kGemmStridedEx,
@@ -308,6 +309,23 @@ struct Put<How::kNrm2Ex> {
                  DataType execution) {
     return pass(of(n), x, of(tx), of(incx), of.Result(result, SizeOf(tr)),
                 of(tr), of(execution));
+  }
+};
+// Of complex systems turned and conjugated rocBLAS (to 6.4's at least) divides
+// by the diagonal as it stands, where it solves blocks of the left side by
+// substitution: beyond 64 rows or columns, as far as a few hundred.
+template <>
+struct Put<How::kTrsm> {
+  template <typename Pass, typename I, typename T, typename... A>
+  static bool To(const Pass& pass, RocblasArguments& of, Side side, Fill fill,
+                 Operation op, Diag diag, I m, I n, const T* alpha,
+                 const A&... a) {
+    if (kIsComplex<T> && side == kLeft && op == kC && diag == kNonUnit &&
+        m > 32 && m < 512 && n <= 128 && (m > 64 || n > 64)) {
+      return false;
+    }
+    return pass(of(side), of(fill), of(op), of(diag), of(m), of(n), alpha,
+                of(a)...);
   }
 };
 template <>

@@ -62,6 +62,38 @@ TEST_F(CublasRocblas, IsGivenNumbersOfItsOwn) {
   }
 }
 
+// It divides by the diagonal unconjugated where it solves the left side by
+// substitution in blocks.
+TEST_F(CublasRocblas, IsNotGivenSystemsThatItGetsWrong) {
+  const struct {
+    int side, op, diag, m, n;
+    bool given;
+  } calls[] = {
+      {kLeft, kC, kNonUnit, 96, 101, false},
+      {kLeft, kC, kNonUnit, 64, 65, false},
+      {kLeft, kC, kNonUnit, 65, 64, false},
+      {kLeft, kC, kNonUnit, 64, 64, true},
+      {kLeft, kC, kNonUnit, 32, 128, true},
+      {kLeft, kC, kNonUnit, 96, 129, true},
+      {kLeft, kC, kUnit, 96, 101, true},
+      {kLeft, kT, kNonUnit, 96, 101, true},
+      {kRight, kC, kNonUnit, 96, 101, true},
+  };
+  const Device<Complex64> a(std::vector<Complex64>(129 * 129, 1)),
+      b(std::vector<Complex64>(129 * 129, 1));
+  const Complex64 one = 1;
+  for (const auto& call : calls) {
+    const int before = Calls("rocblas_ztrsm");
+    EXPECT_EQ(
+        Cublas("cublasZtrsm_v2", CublasHandle(), call.side, kLower, call.op,
+               call.diag, call.m, call.n, &one, a.get(), 129, b.get(), 129),
+        kSuccess);
+    EXPECT_EQ(Calls("rocblas_ztrsm") - before, call.given ? 1 : 0)
+        << call.side << " " << call.op << " " << call.diag << " " << call.m
+        << " " << call.n;
+  }
+}
+
 TEST_F(CublasRocblas, IsToldTypes) {
   // cudaDataType, rocblas_datatype
   const std::pair<int, int> types[] = {{0, 151}, {1, 152}, {2, 150},

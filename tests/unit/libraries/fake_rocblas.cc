@@ -30,6 +30,7 @@
 #define FAKE_kNrm2Ex "rocblas_"
 #define FAKE_kScalars "rocblas_"
 #define FAKE_kTrmm "rocblas_"
+#define FAKE_kTrsm "rocblas_"
 #define FAKE_kGemmEx "rocblas_"
 #define FAKE_kGemmBatchedEx "rocblas_"
 #define FAKE_kGemmStridedEx "rocblas_"
@@ -191,7 +192,7 @@ class SameAs {
 bool TakesTheSame(cublas::How how) {
   return how == cublas::How::kSame || how == cublas::How::kResult ||
          how == cublas::How::kNrm2Ex || how == cublas::How::kScalars ||
-         how == cublas::How::kTrmm;
+         how == cublas::How::kTrmm || how == cublas::How::kTrsm;
 }
 template <typename F>
 bool FillSlot(std::string_view name, F* function) {
