@@ -212,9 +212,9 @@ int main() {
         "NVIDIA's library compiles, and a format that CUDA 12 dropped.",
         Cusparse());
   Print("NCCL", "`libnccl.so.2`",
-        "Each is there with a `p` before its name, too. Refused are windows, "
-        "communication by kernels, parameters, and communicators that grow or "
-        "shrink.",
+        "Each is there with a `p` before its name, too. Refused are what a "
+        "rank does in another's window, communication by kernels, and "
+        "parameters.",
         Nccl());
   const char* const refuses =
       "It is there so that programs start, and choose another path.";

@@ -89,6 +89,8 @@ unsigned Note::CountReader() {
 
 namespace {
 
+constexpr char kDigits[] = "0123456789abcdef";
+
 // Until it is true: at first often, then a thousand times a second.
 template <typename F>
 void Poll(const F& is_true) {
@@ -174,7 +176,19 @@ void Board::GiveUp() {
 std::string RandomName() {
   std::random_device random;
   std::string out;
-  for (int i = 0; i < 32; ++i) out += "0123456789abcdef"[random() % 16];
+  for (int i = 0; i < 32; ++i) out += kDigits[random() % 16];
+  return out;
+}
+
+// FNV-1a, from two beginnings.
+std::string NameFrom(std::string_view text) {
+  std::string out;
+  for (std::uint64_t hash : {0xcbf29ce484222325u, 0x9e3779b97f4a7c15u}) {
+    for (const char c : text) {
+      hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+    }
+    for (int i = 0; i < 16; ++i) out += kDigits[hash >> (4 * i) & 15];
+  }
   return out;
 }
 

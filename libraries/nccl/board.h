@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -72,6 +73,8 @@ class Board {
 
 // For a name that is new: 32 hexadecimal digits.
 std::string RandomName();
+// So many, too, the same for all who know the text.
+std::string NameFrom(std::string_view text);
 
 }  // namespace cerberus::libraries::nccl
 

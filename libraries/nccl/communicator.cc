@@ -178,4 +178,19 @@ Status EndGroup() {
   return status;
 }
 
+bool ForgetGroup() {
+  if (group.depth == 0 || !group.later.empty() || !group.splits.empty()) {
+    return false;
+  }
+  if (--group.depth != 0) return true;
+  for (const Operation& o : std::exchange(group.operations, {})) {
+    Communicator& c = *o.communicator;
+    const Meeting& m = o.meeting;
+    if (m.from < 0) --c.calls;
+    else --c.between[{o.seat, o.seat == 0 ? m.to : m.from}];
+  }
+  group.of_rccl.clear();
+  return true;
+}
+
 }  // namespace cerberus::libraries::nccl

@@ -6,6 +6,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "libraries/common/driver.h"
@@ -16,6 +18,9 @@ namespace cerberus::libraries::nccl {
 
 struct Communicator {
   std::shared_ptr<Clique> clique;  // null where RCCL computes
+  // All its ranks know it, and nobody else: 32 digits; empty where RCCL
+  // computes.
+  std::string name;
   RcclRank rccl;
   int size = 0, rank = 0;
   int device = 0;
@@ -32,6 +37,12 @@ struct Communicator {
   };
   std::map<int, std::shared_ptr<const Factor>> factors;
   int next_factor = kFirstOwn;
+  // How often it has grown, and shrunk by which ranks.
+  std::uint64_t growths = 0;
+  std::map<std::set<int>, std::uint64_t> shrinkings;
+  bool is_suspended = false;
+  // Memory that was registered, by handle.
+  std::set<std::shared_ptr<void*>> windows;
 };
 
 // A call that is to be done: at once, or with the group that is open in this
@@ -57,6 +68,9 @@ Status SubmitToRccl(const Communicator& c, const Part& part, bool sends,
                     Stream stream);
 void StartGroup();
 Status EndGroup();
+// Ends a group as if none of its calls had been made. False, and nothing
+// happens, if none has begun or a call in it makes communicators.
+bool ForgetGroup();
 
 }  // namespace cerberus::libraries::nccl
 

@@ -6,6 +6,8 @@
 #include <new>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "libraries/common/rocm.h"
 #include "libraries/nccl/board.h"
@@ -28,6 +30,12 @@ constexpr std::size_t kNameLength = 32;
 std::string FolderOf(const UniqueId& id) {
   return "/dev/shm/cerberus-nccl-" +
          std::string(id.bytes + sizeof kMagic, kNameLength);
+}
+UniqueId IdOf(std::string_view name) {
+  UniqueId id = {};
+  std::memcpy(id.bytes, kMagic, sizeof kMagic);
+  std::memcpy(id.bytes + sizeof kMagic, name.data(), kNameLength);
+  return id;
 }
 bool IsId(const UniqueId& id) {
   const char* name = id.bytes + sizeof kMagic;
@@ -84,8 +92,7 @@ Status MakeId(UniqueId* id) {
     if (const Status bad = Find(*driver, &rccl)) return bad;
     if (rccl != nullptr) return Failed(rccl->get_unique_id(id));
   }
-  std::memcpy(id->bytes, kMagic, sizeof kMagic);
-  std::memcpy(id->bytes + sizeof kMagic, RandomName().data(), kNameLength);
+  *id = IdOf(RandomName());
   return kSuccess;
 }
 
@@ -109,10 +116,12 @@ void Hand(std::unique_ptr<Communicator> made, Communicator** out) {
   All().alive.insert(made.get());
   *out = made.release();
 }
-Status Make(std::shared_ptr<Clique> clique, int rank, Communicator** out) {
+Status Make(std::shared_ptr<Clique> clique, const std::string& name, int rank,
+            Communicator** out) {
   std::unique_ptr<Communicator> made;
   if (const Status bad = Prepare(clique->size(), rank, &made)) return bad;
   made->clique = std::move(clique);
+  made->name = name;
   Hand(std::move(made), out);
   return kSuccess;
 }
@@ -202,7 +211,8 @@ Status Join(Communicator** out, int size, const UniqueId& id, int rank) {
     Context before = nullptr;
     driver->context(&before);
     driver->set_context(context);
-    const Status status = Make(clique, rank, out);
+    const std::string name(id.bytes + sizeof kMagic, kNameLength);
+    const Status status = Make(clique, name, rank, out);
     driver->set_context(before);
     return status;
   });
@@ -231,6 +241,7 @@ Status JoinAll(Communicator** out, int size, const int* devices) {
     if (bad != kSuccess) return bad;
   }
   const auto clique = std::make_shared<LocalClique>(size);
+  const std::string name = RandomName();
   Status status = kSuccess;
   StartGroup();
   for (int rank = 0; rank < size && status == kSuccess; ++rank) {
@@ -241,7 +252,7 @@ Status JoinAll(Communicator** out, int size, const int* devices) {
       status = Fail(kInvalidArgument, "there is no such device");
     } else {
       status = rccl != nullptr ? JoinRccl(rccl, &out[rank], size, id, rank)
-                               : Make(clique, rank, &out[rank]);
+                               : Make(clique, name, rank, &out[rank]);
     }
   }
   driver->set_context(before);
@@ -292,6 +303,9 @@ Status Split(Communicator* c, int color, int key, Communicator** out) {
   const int rank = c->rank;
   const Context context = c->context;
   const Driver* driver = c->driver;
+  const std::string name =
+      NameFrom(c->name + ".split." + std::to_string(number) + "." +
+               std::to_string(color));
   clique->Tell(number, rank, {color, key});
   return AtGroupEnd([=]() -> Status {
     std::vector<int> members;
@@ -302,11 +316,95 @@ Status Split(Communicator* c, int color, int key, Communicator** out) {
     driver->context(&before);
     driver->set_context(context);
     const Status status =
-        Make(made, static_cast<int>(place - members.begin()), out);
+        Make(made, name, static_cast<int>(place - members.begin()), out);
     driver->set_context(before);
     return status;
   });
 }
+
+// A new communicator of ranks that have one already and of others: they meet by
+// an id that follows from its name.
+Status JoinAnew(const Communicator& c, Communicator** out, int size,
+                const std::string& how, int rank) {
+  Context before = nullptr;
+  c.driver->context(&before);
+  c.driver->set_context(c.context);
+  const Status status = Join(out, size, IdOf(NameFrom(c.name + how)), rank);
+  c.driver->set_context(before);
+  return status;
+}
+
+constexpr int kShrinkAbort = 1;  // NCCL_SHRINK_ABORT
+
+Status Shrink(Communicator* c, const int* excluded, int count,
+              Communicator** out, int flags) {
+  if (!IsAlive(c) || out == nullptr || (flags & ~kShrinkAbort) != 0) {
+    return Fail(kInvalidArgument, "the communicator or the flags are none");
+  }
+  *out = nullptr;
+  if (excluded == nullptr || count < 1) {
+    return Fail(kInvalidArgument, "no ranks are excluded");
+  }
+  const std::set<int> without(excluded, excluded + count);
+  if (without.size() != static_cast<std::size_t>(count) ||
+      *without.begin() < 0 || *without.rbegin() >= c->size ||
+      without.count(c->rank) != 0) {
+    return Fail(kInvalidArgument,
+                "an excluded rank is none, the own one or there twice");
+  }
+  if (c->rccl.rccl != nullptr) {
+    return Fail(kInvalidUsage, "RCCL's communicators do not shrink");
+  }
+  if (flags == kShrinkAbort) c->clique->GiveUp();
+  // Those who are excluded do not know of it.
+  std::string how = ".shrink." + std::to_string(c->shrinkings[without]++);
+  for (const int rank : without) how += "." + std::to_string(rank);
+  const auto before =
+      std::distance(without.begin(), without.lower_bound(c->rank));
+  return JoinAnew(*c, out, c->size - count, how,
+                  c->rank - static_cast<int>(before));
+}
+
+std::string NextGrowth(const Communicator& c) {
+  return ".grow." + std::to_string(c.growths);
+}
+// Of a communicator of the host's that is there.
+Status CheckGrowing(const Communicator* c) {
+  if (!IsAlive(c)) return Fail(kInvalidArgument, "no communicator");
+  return c->rccl.rccl != nullptr
+             ? Fail(kInvalidUsage, "RCCL's communicators do not grow")
+             : kSuccess;
+}
+Status Grow(Communicator* c, int size, const UniqueId* id, int rank,
+            Communicator** out) {
+  if (out == nullptr) return Fail(kInvalidArgument, "no place for it");
+  if (c == nullptr) {
+    if (id == nullptr) return Fail(kInvalidArgument, "a new rank has no id");
+    return Join(out, size, *id, rank);
+  }
+  if (const Status bad = CheckGrowing(c)) return bad;
+  *out = nullptr;
+  if (rank != -1 || size <= c->size) {
+    return Fail(kInvalidArgument,
+                "a rank that is there keeps its number (-1), "
+                "and others are to come");
+  }
+  const UniqueId own = IdOf(NameFrom(c->name + NextGrowth(*c)));
+  if (id != nullptr && std::memcmp(id, &own, sizeof own) != 0) {
+    return Fail(kInvalidArgument, "the id is not of ncclCommGetUniqueId");
+  }
+  const std::string how = NextGrowth(*c);
+  ++c->growths;
+  return JoinAnew(*c, out, size, how, c->rank);
+}
+
+// ncclSimInfo_t, and what says that it is one.
+struct SimInfo {
+  std::size_t size;
+  unsigned magic, version;
+  float estimated_time;
+};
+constexpr unsigned kSimInfoMagic = 0x74685283;
 
 // --- operations
 struct Buffers {
@@ -328,6 +426,9 @@ Status Check(Communicator* c, Type type, int root) {
     return Fail(kInvalidArgument, "the root is no rank");
   }
   if (IsRevoked(*c)) return Fail(kInvalidUsage, "the communicator is revoked");
+  if (c->is_suspended) {
+    return Fail(kInvalidUsage, "the communicator is suspended");
+  }
   return kSuccess;
 }
 
@@ -517,6 +618,18 @@ NCCL_API Status ncclCommSplit(Communicator* c, int color, int key,
                               Communicator** out, const void*) {
   return Split(c, color, key, out);
 }
+NCCL_API Status ncclCommShrink(Communicator* c, int* excluded, int count,
+                               Communicator** out, const void*, int flags) {
+  return Shrink(c, excluded, count, out, flags);
+}
+NCCL_API Status ncclCommGetUniqueId(const Communicator* c, UniqueId* id) {
+  if (const Status bad = CheckGrowing(c)) return bad;
+  return Tell(c, id, IdOf(NameFrom(c->name + NextGrowth(*c))));
+}
+NCCL_API Status ncclCommGrow(Communicator* c, int size, const UniqueId* id,
+                             int rank, Communicator** out, const void*) {
+  return Grow(c, size, id, rank, out);
+}
 NCCL_API Status ncclCommFinalize(const Communicator* c) {
   if (!IsAlive(c)) return Fail(kInvalidArgument, "no communicator");
   const bool asks =
@@ -557,6 +670,64 @@ NCCL_API Status ncclCommRegister(const Communicator* c, void* memory,
 }
 NCCL_API Status ncclCommDeregister(const Communicator* c, void*) {
   return IsAlive(c) ? kSuccess : Fail(kInvalidArgument, "no communicator");
+}
+// The handle of a window leads to its memory, for the program to ask; kernels
+// cannot reach that of other ranks by it.
+NCCL_API Status ncclCommWindowRegister(Communicator* c, void* memory,
+                                       std::size_t bytes, void** window,
+                                       int flags) {
+  constexpr int kFlags = 15;
+  if (!IsAlive(c) || window == nullptr || (flags & ~kFlags) != 0 ||
+      (memory == nullptr && bytes != 0)) {
+    return Fail(kInvalidArgument, "this cannot be a window");
+  }
+  *window = c->windows.insert(std::make_shared<void*>(memory)).first->get();
+  return kSuccess;
+}
+NCCL_API Status ncclCommWindowDeregister(Communicator* c, const void* window) {
+  const bool known =
+      IsAlive(c) && std::erase_if(c->windows, [&](const auto& w) {
+                      return w.get() == window;
+                    }) != 0;
+  return known ? kSuccess : Fail(kInvalidArgument, "the window is none");
+}
+NCCL_API Status ncclWinGetUserPtr(const Communicator* c, const void* window,
+                                  void** memory) {
+  if (IsAlive(c) && memory != nullptr) {
+    for (const auto& w : c->windows) {
+      if (w.get() != window) continue;
+      *memory = *w;
+      return kSuccess;
+    }
+  }
+  return Fail(kInvalidArgument, "the window is none");
+}
+// Communicators hold no memory of the device, on the host; what RCCL holds
+// stays.
+NCCL_API Status ncclCommSuspend(Communicator* c, int flags) {
+  constexpr int kMemory = 1;  // NCCL_SUSPEND_MEM
+  if (!IsAlive(c) || flags != kMemory) {
+    return Fail(kInvalidArgument, "the communicator or the flags are none");
+  }
+  if (std::exchange(c->is_suspended, true)) {
+    return Fail(kInvalidUsage, "the communicator is suspended");
+  }
+  return kSuccess;
+}
+NCCL_API Status ncclCommResume(Communicator* c) {
+  if (!IsAlive(c)) return Fail(kInvalidArgument, "no communicator");
+  return std::exchange(c->is_suspended, false)
+             ? kSuccess
+             : Fail(kInvalidUsage, "the communicator is not suspended");
+}
+NCCL_API Status ncclCommMemStats(const Communicator* c, int what,
+                                 std::uint64_t* value) {
+  constexpr int kCount = 4, kSuspended = 1;  // of ncclCommMemStat_t
+  if (what < 0 || what >= kCount) {
+    return Fail(kInvalidArgument, "there is no such number");
+  }
+  const bool is_one = IsAlive(c) && what == kSuspended && c->is_suspended;
+  return Tell(c, value, std::uint64_t{is_one});
 }
 NCCL_API Status ncclRedOpCreatePreMulSum(int* op, void* scalar, Type type,
                                          int residence, Communicator* c) {
@@ -676,6 +847,18 @@ NCCL_API Status ncclGroupStart() {
 NCCL_API Status ncclGroupEnd() {
   const Status status = EndGroup();
   return status == kInvalidUsage ? Fail(status, "no group has begun") : status;
+}
+
+// How long it would take is not known here.
+NCCL_API Status ncclGroupSimulateEnd(SimInfo* info) {
+  if (info != nullptr && info->magic != kSimInfoMagic) {
+    return Fail(kInvalidArgument, "not an ncclSimInfo_t");
+  }
+  if (!ForgetGroup()) {
+    return Fail(kInvalidUsage, "no group has begun, or it makes communicators");
+  }
+  if (info != nullptr) info->estimated_time = -1;  // NCCL_UNDEF_FLOAT
+  return kSuccess;
 }
 
 #define NCCL_ANSWERED(name)                        \

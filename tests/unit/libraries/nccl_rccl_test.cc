@@ -29,6 +29,19 @@ TEST_F(Nccl, RcclComputes) {
   EXPECT_EQ(std::string(told).substr(0, 12), "RCCL 2.13.4,") << told;
 }
 
+TEST_F(Nccl, DoesNotChangeMembers) {
+  UniqueId id = {};
+  Comm comm = nullptr;
+  int excluded[] = {1};
+  EXPECT_EQ(Call("ncclCommShrink", ranks_[0].comm, excluded, 1, &comm,
+                 static_cast<void*>(nullptr), 0),
+            kInvalidUsage);
+  EXPECT_EQ(Call("ncclCommGetUniqueId", ranks_[0].comm, &id), kInvalidUsage);
+  EXPECT_EQ(Call("ncclCommGrow", ranks_[0].comm, 4, &id, -1, &comm,
+                 static_cast<void*>(nullptr)),
+            kInvalidUsage);
+}
+
 TEST_F(Nccl, IdsAreRccls) {
   UniqueId id = {};
   ASSERT_EQ(Call("ncclGetUniqueId", &id), kSuccess);
