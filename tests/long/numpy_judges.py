@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Our cuBLAS, cuBLASLt, cuFFT, cuSOLVER and cuSPARSE against numpy and scipy.
+"""Our cuBLAS, cuBLASLt, cuDNN, cuFFT, cuSOLVER and cuSPARSE against numpy, scipy.
 
 usage: numpy_judges.py [--build DIR] [--target gfx1100] [--rocm SUITE] [--rest]
                        [LIBRARY ...]
@@ -28,8 +28,8 @@ from jit_packages import ROOT, install
 
 WHEELS = ["numpy==2.4.6", "scipy==1.17.1"]
 # Library: what its section in docs/library-support.md is called.
-LIBRARIES = {"cublas": "cuBLAS", "cublaslt": "cuBLASLt", "cufft": "cuFFT",
-             "cusolver": "cuSOLVER", "cusparse": "cuSPARSE"}
+LIBRARIES = {"cublas": "cuBLAS", "cublaslt": "cuBLASLt", "cudnn": "cuDNN",
+             "cufft": "cuFFT", "cusolver": "cuSOLVER", "cusparse": "cuSPARSE"}
 
 
 def answered(library):
