@@ -330,7 +330,8 @@ CUDNN_API Told cudnnActivationBackward(
     const Input slope = Read(call, dy_desc->tensor, dy);
     const Input in = Read(call, x_desc->tensor, x);
     const Output out = Write(call, dx_desc->tensor, dx, alpha, beta);
-    return call.Run([=, a = desc->activation] {
+    const Activation a = Stored(desc->activation, y_desc->tensor.type);
+    return call.Run([=] {
       Array array = slope.Read();
       const Array ys = result.Read(), xs = in.Read();
       for (Index i = 0; i < array.count(); ++i) {

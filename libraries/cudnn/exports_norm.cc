@@ -216,7 +216,8 @@ Status Backward(Handle handle, int mode, const Operands& o, const Slopes& s) {
   const Output dscale = Write(call, of, s.dscale, s.alpha, s.beta);
   const Output dbias = Write(call, of, s.dbias, s.alpha, s.beta);
   const Activation activation =
-      activates ? o.activation->activation : Activation();
+      activates ? Stored(o.activation->activation, y.tensor.type)
+                : Activation();
   return call.Run([=, epsilon = o.epsilon] {
     const Array in = x.Read();
     Array slope = dy.Read();

@@ -55,6 +55,17 @@ inline bool IsSet(const FilterDescriptor* desc) {
   return desc != nullptr && !desc->tensor.sizes.empty();
 }
 
+// An activation by its results in memory of a type: clipped ones are what that
+// type has for the end.
+inline Activation Stored(Activation activation, DataType type) {
+  if (activation.mode == kClippedRelu) {
+    Array end({1}, activation.coefficient);
+    RoundTo(type, &end);
+    activation.coefficient = end[0];
+  }
+  return activation;
+}
+
 // A scaling factor: f64 for tensors of f64, else f32, in the host's memory.
 inline double ScalarOf(const void* scalar, DataType type) {
   return type == kDouble

@@ -71,7 +71,8 @@ NormSlopes NormBackward(const Array& x, const Array& dy, const Array& scale,
 
 void Average(double factor, const Array& now, Array* before) {
   for (Index i = 0; i < before->count(); ++i) {
-    (*before)[i] = (1 - factor) * (*before)[i] + factor * now[i];
+    const double kept = factor == 1 ? 0 : (1 - factor) * (*before)[i];
+    (*before)[i] = kept + factor * now[i];
   }
 }
 

@@ -29,7 +29,8 @@ NormSlopes NormBackward(const Array& x, const Array& dy, const Array& scale,
                         const Array& mean, const Array& inverse_deviation,
                         bool centred);
 
-// (1 - factor) * before + factor * now.
+// (1 - factor) * before + factor * now; with a factor of 1, that of the first
+// call of a series, what was there is any bits.
 void Average(double factor, const Array& now, Array* before);
 
 }  // namespace cerberus::libraries::cudnn

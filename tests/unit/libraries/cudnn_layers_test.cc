@@ -59,6 +59,20 @@ TEST(Cudnn, ActivationsAndTheirSlopes) {
               0);
     EXPECT_EQ(x.Get(), y.Get());
   }
+  // Where it was clipped there is no slope, also of a type without 0.7.
+  ASSERT_EQ(Dnn("SetActivationDescriptor", desc.get(), 3, 0, 0.7), 0);
+  for (const int type : {kF32, kF16, kBf16}) {
+    Field x(type, {1, 1, 1, 2}), y(type, {1, 1, 1, 2}), dx(type, {1, 1, 1, 2});
+    x.Set({1, 0.25});
+    ASSERT_EQ(Dnn("ActivationForward", handle, desc.get(), &kOne, x.desc(),
+                  x.get(), &kZero, y.desc(), y.get()),
+              0);
+    ASSERT_EQ(
+        Dnn("ActivationBackward", handle, desc.get(), &kOne, y.desc(), y.get(),
+            x.desc(), x.get(), x.desc(), x.get(), &kZero, dx.desc(), dx.get()),
+        0);
+    EXPECT_EQ(dx.Get(), (Values{0, 0.25})) << type;
+  }
   // NaN is kept if that is asked for.
   for (const int nan : {0, 1}) {
     ASSERT_EQ(Dnn("SetActivationDescriptor", desc.get(), 1, nan, 0.0), 0);

@@ -175,6 +175,17 @@ TEST(Cudnn, BatchNormalization) {
                 0);
       f.ExpectSlopes(false);
     }
+    // The first call of a series, with a factor of 1, finds anything.
+    const Values nothing(running.size(), std::nan(""));
+    f.running.Set(nothing), f.spread.Set(nothing);
+    ASSERT_EQ(
+        Dnn("BatchNormalizationForwardTraining", handle, mode, &kWideOne,
+            &kWideZero, f.x.desc(), f.x.get(), f.y.desc(), f.y.get(),
+            derived.get(), f.scale.get(), f.bias.get(), 1.0, f.running.get(),
+            f.spread.get(), kEpsilon, f.mean.get(), f.inverse.get()),
+        0);
+    EXPECT_EQ(f.running.Get(), f.mean.Get());
+    for (const double v : f.spread.Get()) EXPECT_TRUE(std::isfinite(v));
     EXPECT_EQ(
         Dnn("BatchNormalizationForwardTraining", handle, mode, &kWideOne,
             &kWideZero, f.x.desc(), f.x.get(), f.y.desc(), f.y.get(),
