@@ -34,6 +34,13 @@ const Row* FindRow(Kind kind, int name) {
   }
   return nullptr;
 }
+// Why a descriptor has no such attribute.
+Status NoAttribute(int name) {
+  for (const Row& row : kRows) {
+    if (row.name == name) return Failed(kBadParam, "another's attribute");
+  }
+  return Failed(kNotSupported, "an attribute that is not known");
+}
 bool Takes(const Row& row, Type type) {
   return row.type == Type::kAny || row.type == type || row.or_type == type;
 }
@@ -321,9 +328,7 @@ Status SetAttribute(Descriptor* d, int name, int type, Index count,
     return Failed(kNotInitialized, "the descriptor is finalized already");
   }
   const Row* row = FindRow(d->kind, name);
-  if (row == nullptr) {
-    return Failed(kNotSupported, "the descriptor has no such attribute");
-  }
+  if (row == nullptr) return NoAttribute(name);
   if (row->flag == kReadOnly) {
     return Failed(kNotSupported, "the attribute is only read");
   }
@@ -356,9 +361,7 @@ Status SetAttribute(Descriptor* d, int name, int type, Index count,
 Status GetAttribute(const Descriptor& d, int name, int type, Index room,
                     Index* count, void* elements) {
   const Row* row = FindRow(d.kind, name);
-  if (row == nullptr) {
-    return Failed(kNotSupported, "the descriptor has no such attribute");
-  }
+  if (row == nullptr) return NoAttribute(name);
   if (!d.finalized) {
     return Failed(kNotFinalized, "the descriptor is not finalized");
   }

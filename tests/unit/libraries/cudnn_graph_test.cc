@@ -380,9 +380,10 @@ TEST(CudnnGraph, DescriptorsThatAreRefused) {
   };
   std::int64_t sizes[9] = {2, 3, 4, 5, 1, 1, 1, 1, 1};
   const int type = 0;
-  EXPECT_EQ(set(100, 3, 1, sizes), kUnsupported);  // another's attribute
-  EXPECT_EQ(set(902, 5, 4, sizes), 2010);          // another type
-  EXPECT_EQ(set(902, 3, 9, sizes), kBadParam);     // too many
+  EXPECT_EQ(set(100, 3, 1, sizes), kBadParam);      // another's attribute
+  EXPECT_EQ(set(9999, 3, 1, sizes), kUnsupported);  // of a version to come
+  EXPECT_EQ(set(902, 5, 4, sizes), 2010);           // another type
+  EXPECT_EQ(set(902, 3, 9, sizes), kBadParam);      // too many
   EXPECT_EQ(set(902, 3, -1, sizes), kBadParam);
   EXPECT_EQ(set(902, 3, 4, nullptr), 2002);
   EXPECT_EQ(Dnn("BackendFinalize", made), kBadParam);  // not all is set
@@ -406,6 +407,9 @@ TEST(CudnnGraph, DescriptorsThatAreRefused) {
             0);
   EXPECT_EQ(count, 1);
   EXPECT_EQ(number, 2);
+  EXPECT_EQ(Dnn("BackendGetAttribute", made, 100, 3, std::int64_t{1}, &count,
+                static_cast<void*>(&number)),
+            kBadParam);
   EXPECT_EQ(Dnn("BackendInitialize", made), 0);
   EXPECT_EQ(Dnn("BackendFinalize", made), kBadParam);
   EXPECT_EQ(Dnn("BackendDestroyDescriptor", made), 0);
