@@ -14,7 +14,8 @@ FLOATS = ["S", "D", "F16", "BF16"]
 # What parameters and statistics are of, and what is computed in.
 WIDE = {"S": "S", "D": "D", "F16": "S", "BF16": "S", "I8": "I32"}
 NCHW, NHWC, GAPS = "NCHW", "NHWC", "gaps"
-BAD_PARAM, NOT_SUPPORTED = 2, 3  # thousands of version 9's status
+# Thousands of version 9's status.
+NOT_INITIALIZED, BAD_PARAM, NOT_SUPPORTED = 1, 2, 3
 
 
 def strides(sizes, layout=NCHW):
