@@ -1,6 +1,7 @@
 // The handle, versions and errors, and the graph API.
 #include <cstdio>
 #include <cstring>
+#include <mutex>
 
 #include "libraries/common/rocm.h"
 #include "libraries/cudnn/descriptor.h"
@@ -32,6 +33,15 @@ Status RunPlan(Handle handle, Stream stream, const Descriptor* plan,
   for (std::size_t i = 0; i < ids.size(); ++i) memory[ids[i]] = pointers[i];
   return RunGraph(*handle->driver, stream, plan->graph, memory);
 }
+
+// What is called with messages, of which there are none.
+struct Callback {
+  unsigned mask = 0;
+  void* data = nullptr;
+  void* function = nullptr;
+};
+std::mutex callback_mutex;
+Callback callback;
 
 Told CheckVersion() { return ToldOf(kSuccess); }
 
@@ -102,13 +112,16 @@ CUDNN_API Told cudnnGetStream(Handle handle, Stream* stream) {
   });
 }
 // Nothing is logged.
-CUDNN_API Told cudnnSetCallback(unsigned, void*, void*) {
+CUDNN_API Told cudnnSetCallback(unsigned mask, void* data, void* function) {
+  const std::lock_guard<std::mutex> lock(callback_mutex);
+  callback = {mask, data, function};
   return ToldOf(kSuccess);
 }
 CUDNN_API Told cudnnGetCallback(unsigned* mask, void** data, void** function) {
-  Put(mask, 0);
-  if (data != nullptr) *data = nullptr;
-  if (function != nullptr) *function = nullptr;
+  const std::lock_guard<std::mutex> lock(callback_mutex);
+  Put(mask, callback.mask);
+  if (data != nullptr) *data = callback.data;
+  if (function != nullptr) *function = callback.function;
   return ToldOf(kSuccess);
 }
 

@@ -40,7 +40,13 @@ TEST(Cudnn, HandlesVersionsAndErrors) {
   EXPECT_STREQ(Dnn<const char*>("GetErrorString", 77), "CUDNN_STATUS_UNKNOWN");
   unsigned mask = 7;
   void *data = &mask, *callback = &mask;
-  EXPECT_EQ(Dnn("SetCallback", 0u, data, data), 0);
+  EXPECT_EQ(Dnn("SetCallback", 3u, static_cast<void*>(&part), data), 0);
+  EXPECT_EQ(Dnn("GetCallback", &mask, &data, &callback), 0);
+  EXPECT_EQ(mask, 3u);
+  EXPECT_EQ(data, &part);
+  EXPECT_EQ(callback, &mask);
+  void* const none = nullptr;
+  EXPECT_EQ(Dnn("SetCallback", 0u, none, none), 0);
   EXPECT_EQ(Dnn("GetCallback", &mask, &data, &callback), 0);
   EXPECT_EQ(callback, nullptr);
   for (const char* of :
