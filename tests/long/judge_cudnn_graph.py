@@ -14,7 +14,7 @@ from jit_packages import ROOT
 from judge import driver
 from judge_cudnn_frame import (BAD_PARAM, FLOATS, GAPS, NCHW, NHWC,
                                NOT_INITIALIZED, NOT_SUPPORTED, TYPES, WIDE,
-                               Memory, positive, sigmoid, slopes)
+                               Memory, away, positive, sigmoid, slopes)
 from judge_cudnn_layers import (REDUCTIONS, SIZES, convolve, convolve_slopes,
                                 geometry_of, normalize, pool)
 
@@ -143,6 +143,9 @@ class Graph:
                              HANDLE=self.dnn.handle.value,
                              ENGINE_CONFIG=config.value)
         size = int(self.get(self.plan, "EXECUTION_PLAN_WORKSPACE_SIZE")[0])
+        self.dnn.judge.same("the size said otherwise", self.dnn.size(
+            "GetExecutionPlanWorkspaceSize", self.dnn.handle,
+            ctypes.c_void_p(self.plan), None), size)
         self.pack = self.new(
             "VARIANT_PACK", UNIQUE_IDS=list(self.places),
             DATA_POINTERS=list(self.places.values()),
@@ -304,6 +307,7 @@ def activation(dnn, kind, mode, settings, layout):
     """Forward; back by x, and where y tells enough by that."""
     told, how = SET[mode] if settings else ({}, ACTIVATIONS[mode])
     x, dy = matrices(dnn, kind, *[(2, 3, 4, 5)] * 2, layout=layout)
+    x = Memory(away(x.values, 0, 0.75, -0.5), kind, layout)
     y = dnn.output(x.sizes, kind, layout)
     g = Graph(dnn)
     g.pointwise(100 + mode, g.tensor(x), g.tensor(y), kind=kind, **told)
@@ -807,7 +811,10 @@ def refuses(dnn):
     dnn.judge.same("as it was set", g.get(made.value, "TENSOR_STRIDES", 8),
                    [3, 1])
     # No more is set of what is finalized.
-    dnn.refuses(NOT_INITIALIZED, "BackendSetAttribute", made, 906, 3, LONG(1), one)
+    dnn.refuses(NOT_INITIALIZED, "BackendSetAttribute", made, 906, 3, LONG(1),
+                one)
+    dnn.plain("BackendInitialize", made)
+    dnn.refuses(BAD_PARAM, "BackendFinalize", made)
 
 
 LAYOUTS = {"layout": [NCHW, NHWC, GAPS]}

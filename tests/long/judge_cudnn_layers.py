@@ -4,9 +4,9 @@ import ctypes
 import numpy
 
 from judge import Device
-from judge_cudnn_frame import (BAD_PARAM, FLOATS, GAPS, NCHW, NHWC,
-                               NOT_SUPPORTED, TYPES, WIDE, Memory, int32, ints,
-                               positive, scalar, sigmoid, slopes)
+from judge_cudnn_frame import (FLOATS, GAPS, NCHW, NHWC,
+                               TYPES, WIDE, Memory, away, int32, ints, positive,
+                               scalar, sigmoid, slopes)
 
 SCALARS = [(1, 0), (2, 0), (1.5, -0.5)]
 
@@ -339,7 +339,8 @@ def pooling_nan(dnn, kind, keep):
 def activation(dnn, kind, mode, layout, scalars):
     number, coefficient, how = ACTIVATIONS[mode]
     alpha, beta = scalars
-    x = dnn.tensor((2, 3, 4, 5), kind, layout)
+    x = Memory(away(dnn.tensor((2, 3, 4, 5), kind).values, 0, coefficient),
+               kind, layout)
     made = dnn.new("Activation")
     dnn.plain("SetActivationDescriptor", made, number, 0, coefficient)
     if mode == "swish":
