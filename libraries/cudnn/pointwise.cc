@@ -19,8 +19,11 @@ constexpr double kGeluRoot = 0.7978845608028654;  // sqrt(2 / pi)
 constexpr double kGeluCube = 0.044715;
 
 double Relu(const PointwiseParameters& p, double x) {
-  if (x < p.lower_clip)
+  if (x < p.lower_clip) {
+    // Also of minus infinity.
+    if (p.lower_slope == 0) return p.lower_clip;
     return p.lower_clip + p.lower_slope * (x - p.lower_clip);
+  }
   return x > p.upper_clip ? p.upper_clip : x;
 }
 double ReluSlope(const PointwiseParameters& p, double x) {

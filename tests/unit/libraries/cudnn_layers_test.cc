@@ -77,11 +77,12 @@ TEST(Cudnn, ActivationsAndTheirSlopes) {
   for (const int nan : {0, 1}) {
     ASSERT_EQ(Dnn("SetActivationDescriptor", desc.get(), 1, nan, 0.0), 0);
     Field x(kF32, {1, 1, 1, 2});
-    x.Set({std::nan(""), -1});
+    x.Set({std::nan(""), -HUGE_VAL});
     ASSERT_EQ(Dnn("ActivationForward", handle, desc.get(), &kOne, x.desc(),
                   x.get(), &kZero, x.desc(), x.get()),
               0);
     EXPECT_EQ(std::isnan(x.Get()[0]), nan == 1);
+    EXPECT_EQ(x.Get()[1], 0);
   }
   EXPECT_EQ(Dnn("SetActivationDescriptor", desc.get(), 7, 0, 0.0), kBadParam);
 }
