@@ -5,8 +5,8 @@ import ctypes
 import numpy
 
 from judge import Device, driver
-from judge_cudnn_frame import (BAD_PARAM, NOT_SUPPORTED, Memory, each, int32,
-                               ints, scalar)
+from judge_cudnn_frame import (BAD_PARAM, NOT_SUPPORTED, each, int32, ints,
+                               scalar)
 
 NOTHING = ctypes.c_void_p()
 LONG = ctypes.c_int64

@@ -11,10 +11,12 @@ from judge import Device, Library
 from judge_numbers import NUMBERS
 
 # cudnnDataType_t, of the types of judge_numbers.py.
-TYPES = {"S": 0, "D": 1, "F16": 2, "I8": 3, "I32": 4, "BF16": 9}
+TYPES = {"S": 0, "D": 1, "F16": 2, "I8": 3, "I32": 4, "BF16": 9, "E4M3": 12,
+         "E5M2": 13}
 FLOATS = ["S", "D", "F16", "BF16"]
 # What parameters and statistics are of, and what is computed in.
-WIDE = {"S": "S", "D": "D", "F16": "S", "BF16": "S", "I8": "I32"}
+WIDE = {"S": "S", "D": "D", "F16": "S", "BF16": "S", "I8": "I32", "I32": "I32",
+        "E4M3": "S", "E5M2": "S"}
 NCHW, NHWC, GAPS = "NCHW", "NHWC", "gaps"
 # Thousands of version 9's status.
 NOT_INITIALIZED, BAD_PARAM, NOT_SUPPORTED = 1, 2, 3

@@ -16,7 +16,7 @@ from judge_cudnn_frame import (BAD_PARAM, FLOATS, GAPS, NCHW, NHWC,
                                NOT_INITIALIZED, NOT_SUPPORTED, TYPES, WIDE,
                                Memory, away, positive, sigmoid, slopes)
 from judge_cudnn_layers import (REDUCTIONS, SIZES, convolve, convolve_slopes,
-                                geometry_of, normalize, pool)
+                                ends, geometry_of, normalize, pool)
 
 LONG = ctypes.c_int64
 BOOLEAN, VIRTUAL = 11, None
@@ -33,6 +33,7 @@ KINDS = {
     "OPERATION_RESAMPLE_FWD": 25, "OPERATION_RESAMPLE_BWD": 26,
     "OPERATION_CONCAT": 27, "OPERATION_NORM_FWD": 29, "OPERATION_NORM_BWD": 30,
     "OPERATION_RESHAPE": 31, "RNG": 32, "OPERATION_RNG": 33,
+    "OPERATION_PAGED_CACHE_LOAD": 35,
     "OPERATION_SDPA_FWD": 41, "OPERATION_SDPA_BWD": 43,
     "OPERATION_SOFTMAX": 45, "OPERATION_TRANSPOSE": 46, "OPERATION_SLICE": 47}
 # cudnnBackendAttributeType_t; enumerations are of 32 bits.
@@ -165,10 +166,11 @@ def matrices(dnn, kind, *shapes, layout=NCHW):
 
 def of_convolution(g, kind, geometry):
     padding, strides, dilations, _, flips = geometry
+    before, after = zip(*ends(padding))
     return g.new("CONVOLUTION", COMP_TYPE=TYPES[WIDE[kind]],
                  CONV_MODE=int(not flips), DILATIONS=dilations,
-                 FILTER_STRIDES=strides, POST_PADDINGS=padding,
-                 PRE_PADDINGS=padding, SPATIAL_DIMS=len(padding))
+                 FILTER_STRIDES=strides, POST_PADDINGS=after,
+                 PRE_PADDINGS=before, SPATIAL_DIMS=len(padding))
 
 
 def convolution(dnn, kind, dims, sizes, layout, scalars):
@@ -328,6 +330,15 @@ def activation(dnn, kind, mode, settings, layout):
         dnn.judged("dx by " + name, dx, by, loose=4)
 
 
+def cast(dnn, kind, to):
+    x = dnn.tensor((2, 3, 4, 5), kind)
+    y = dnn.output(x.sizes, to)
+    g = Graph(dnn)
+    g.pointwise(21, g.tensor(x), g.tensor(y))
+    g.run()
+    dnn.judged("y", y, x.values)
+
+
 def comparison(dnn, kind, mode, logical):
     """Masks, of which a selection is made."""
     x, b, one, other = (Memory(dnn.random.integers(-2, 3, (2, 3, 4, 5)), kind)
@@ -431,7 +442,7 @@ def random_numbers(dnn, distribution, told, mean, deviation, least, largest):
         (drawn[0] >= least).all() and (drawn[0] <= largest).all()), True)
 
 
-# --- products and attention
+# --- products
 
 def matmul(dnn, kind, sizes, transposed, layout):
     (batch_a, batch_b), m, n, k = sizes
@@ -449,133 +460,36 @@ def matmul(dnn, kind, sizes, transposed, layout):
     dnn.judged("c", c, expected, loose=2)
 
 
-def attend(q, k, v, scale, mask):
-    scores = scale * q @ k.swapaxes(-1, -2)
-    if mask is not None:
-        scores = numpy.where(mask, scores, -1e9)
-    largest = scores.real.max(-1, keepdims=True)
-    e = numpy.exp(scores - largest)
-    total = e.sum(-1, keepdims=True)
-    return e / total @ v, numpy.log(total) + largest
-
-
-def attention_sizes(dnn, kind, layout):
-    """Queries, keys and values; with a layout of heads last."""
-    def one(rows, size):
-        m = dnn.tensor((2, 3, rows, size), kind)
-        if layout == "bshd":
-            m = Memory(m.values, kind, [rows * 3 * size, size, 3 * size, 1])
-        return m
-    return one(6, 8), one(5, 8), one(5, 4)
-
-
-def transposed_view(g, m):
-    """K with its last dimensions exchanged, of the same memory."""
-    turned = Memory.__new__(Memory)
-    turned.kind = m.kind
-    turned.sizes = tuple(m.sizes[:2]) + (m.sizes[3], m.sizes[2])
-    turned.strides = [*m.strides[:2], m.strides[3], m.strides[2]]
-    return g.of(turned, m.device.pointer.value)
-
-
-def attention_chain(dnn, kind, layout, causal):
-    """Of products, a mask of indices, and softmax of its parts."""
-    q, k, v = attention_sizes(dnn, kind, layout)
-    mask = numpy.tri(6, 5, dtype=bool) if causal else None
-    scale, wide_kind = 0.375, WIDE[kind]
-    expected, stats = attend(q.values, k.values, v.values, scale, mask)
-    o, of_stats = dnn.output(expected.shape, kind), dnn.output(
-        stats.shape, wide_kind)
-    wide = (2, 3, 6, 5)
+def small_floats(dnn, kind, other):
+    """Products of 8-bit floats, scaled."""
+    a, b = dnn.tensor((2, 4, 6), kind), dnn.tensor((2, 6, 5), other)
+    c = dnn.output((2, 4, 5), "S")
     g = Graph(dnn)
-
-    def between(sizes=wide, **more):
-        return g.virtual(sizes, **{"kind": wide_kind, **more})
-
-    def product(a, b, c):
-        g.operation("MATMUL", ADESC=a, BDESC=b, CDESC=c,
-                    DESC=g.new("MATMUL", COMP_TYPE=TYPES[wide_kind]))
-
-    def reduced(x, op):
-        y = between(wide[:3] + (1,))
-        g.operation("REDUCTION", XDESC=x, YDESC=y, DESC=g.new(
-            "REDUCTION", OPERATOR=op, COMP_TYPE=TYPES[wide_kind]))
-        return y
-
-    def step(mode, x, b=None, sizes=wide, **more):
-        y = between(sizes)
-        g.pointwise(mode, x, y, b, kind=kind, **more)
-        return y
-
-    scores = between()
-    product(g.tensor(q), transposed_view(g, k), scores)
-    scores = step(1, scores, g.number(scale, wide_kind))
-    if causal:
-        rows, columns = (step(501, scores, AXIS=axis) for axis in (2, 3))
-        keeps = between(type=BOOLEAN)
-        g.pointwise(303, rows, keeps, columns)
-        scores = step(601, scores, g.number(-1e9, wide_kind), t=keeps)
-    largest = reduced(scores, 3)
-    e = step(13, step(9, scores, largest))
-    total = reduced(e, 0)
-    g.pointwise(0, step(15, total, sizes=wide[:3] + (1,)), g.tensor(of_stats),
-                largest)
-    weights = between(kind=kind)
-    g.pointwise(6, e, weights, total)
-    product(weights, g.tensor(v), g.tensor(o))
+    between = g.virtual(c.sizes)
+    g.operation("MATMUL", ADESC=g.tensor(a), BDESC=g.tensor(b), CDESC=between,
+                DESC=g.new("MATMUL", COMP_TYPE=0))
+    g.pointwise(1, between, g.tensor(c), g.number(0.375, dims=3))
     g.run()
-    dnn.judged("o", o, expected, loose=4)
-    dnn.judged("stats", of_stats, stats, loose=4)
+    dnn.judged("c", c, 0.375 * a.values @ b.values)
 
 
-def attention_node(dnn, kind, layout):
-    """One operation, and the way back."""
-    q, k, v = attention_sizes(dnn, kind, layout)
-    scale = 0.375
-
-    def forward(q, k, v):
-        return attend(q, k, v, scale, None)[0]
-
-    expected, stats = attend(q.values, k.values, v.values, scale, None)
-    o, of_stats = dnn.output(expected.shape, kind), dnn.output(
-        stats.shape, WIDE[kind])
+def limited(dnn, kind):
+    """Matrices of which each has its own number of rows and columns."""
+    a, b = matrices(dnn, kind, (3, 4, 6), (3, 6, 5))
+    c = dnn.output((3, 4, 5), kind)
+    limits = {"M": [4, 2, 1], "N": [5, 1, 3], "K": [6, 3, 2]}
     g = Graph(dnn)
-    g.operation("SDPA_FWD", QDESC=g.tensor(q), KDESC=g.tensor(k),
-                VDESC=g.tensor(v), ODESC=g.tensor(o),
-                STATSDESC=g.tensor(of_stats), SCALEDESC=g.number(scale))
+    g.operation("MATMUL", ADESC=g.tensor(a), BDESC=g.tensor(b),
+                CDESC=g.tensor(c),
+                DESC=g.new("MATMUL", COMP_TYPE=TYPES[WIDE[kind]]), **{
+                    "GEMM_%s_OVERRIDE_DESC" % name: g.tensor(Memory(
+                        numpy.array(values).reshape(3, 1, 1), "I32"))
+                    for name, values in limits.items()})
     g.run()
-    dnn.judged("o", o, expected, loose=4)
-    dnn.judged("stats", of_stats, stats, loose=4)
-    do = dnn.tensor(expected.shape, kind)
-    o, of_stats = Memory(expected, kind), Memory(stats, WIDE[kind])
-    outs = [dnn.output(m.sizes, kind, m.strides) for m in (q, k, v)]
-    g = Graph(dnn)
-    g.operation("SDPA_BWD", QDESC=g.tensor(q), KDESC=g.tensor(k),
-                VDESC=g.tensor(v), ODESC=g.tensor(o), DODDESC=g.tensor(do),
-                STATSDESC=g.tensor(of_stats), SCALEDESC=g.number(scale),
-                **{"D%sDESC" % n: g.tensor(m) for n, m in zip("QKV", outs)})
-    g.run()
-    for name, out, by in zip("qkv", outs, slopes(
-            forward, do.values, q.values, k.values, v.values)):
-        dnn.judged("d" + name, out, by, loose=8)
-
-
-def softmax(dnn, kind, layout):
-    x = dnn.tensor((2, 3, 4, 5), kind, layout, 3.0)
-    y = dnn.output(x.sizes, kind, layout)
-    stats, most, total = (dnn.output((2, 3, 4, 1), WIDE[kind])
-                          for _ in range(3))
-    g = Graph(dnn)
-    g.operation("SOFTMAX", XDESC=g.tensor(x), YDESC=g.tensor(y),
-                STATS_DESC=g.tensor(stats), MAX_DESC=g.tensor(most),
-                SUM_EXP_DESC=g.tensor(total))
-    g.run()
-    largest = x.values.max(-1, keepdims=True)
-    e = numpy.exp(x.values - largest)
-    dnn.judged("y", y, e / e.sum(-1, keepdims=True))
-    dnn.judged("the largest", most, largest)
-    dnn.judged("the sum", total, e.sum(-1, keepdims=True))
-    dnn.judged("stats", stats, numpy.log(e.sum(-1, keepdims=True)) + largest)
+    got = c.get()
+    for i, (m, n, k) in enumerate(zip(*limits.values())):
+        dnn.judge.near("c", got[i, :m, :n], a.values[i, :m, :k] @
+                       b.values[i, :k, :n], 2 * c.number.allowed())
 
 
 # --- normalizations
@@ -735,8 +649,10 @@ def resample(dnn, kind, mode, shape, layout, scalars):
     expected = pool(x.values, OLD_MODE[mode], window, padding, strides)
     y = dnn.output(expected.shape, kind, layout, beta)
     settings = {"MODE": mode, "COMP_TYPE": TYPES[WIDE[kind]],
-                "SPATIAL_DIMS": 2, "POST_PADDINGS": padding,
-                "PRE_PADDINGS": padding, "STRIDES": strides,
+                "SPATIAL_DIMS": 2, "POST_PADDINGS": list(zip(
+                    *ends(padding)))[1],
+                "PRE_PADDINGS": list(zip(*ends(padding)))[0],
+                "STRIDES": strides,
                 "WINDOW_DIMS": window,
                 "PADDING_MODE": int(mode == MAXIMUM)}
     g = Graph(dnn)
@@ -819,10 +735,13 @@ def refuses(dnn):
 
 LAYOUTS = {"layout": [NCHW, NHWC, GAPS]}
 BLENDS = {"scalars": [(1, 0), (1.5, -0.5)]}
+# As XLA pads: more after than before, or nothing on one side.
+UNEVEN = [(3, 1, False, (2, 1, 1), (1, 1, 1), ((0, 1), (2, 0), (1, 0))),
+          (4, 2, False, (1, 2, 1), (1, 2, 1), ((2, 0), (0, 3), (0, 1)))]
 POOLS = [((2, 2), (0, 0), (2, 2)), ((3, 2), (1, 0), (1, 2)),
          ((3, 3), (1, 1), (2, 2))]
 FAMILIES = [
-    (convolution, {"kind": FLOATS, "dims": [2, 3], "sizes": SIZES,
+    (convolution, {"kind": FLOATS, "dims": [1, 2, 3], "sizes": SIZES + UNEVEN,
                    "layout": [NCHW, NHWC], **BLENDS}),
     (convolution_bias_relu, {"kind": FLOATS, **LAYOUTS,
                              "clips": [False, True]}),
@@ -856,15 +775,18 @@ FAMILIES = [
         ((1, 1), 4, 5, 6), ((3, 3), 1, 7, 2), ((3, 1), 4, 3, 9),
         ((1, 2), 4, 3, 1)], "transposed": [False, True],
               "layout": [NCHW, GAPS]}),
-    (attention_chain, {"kind": FLOATS, "layout": ["bhsd", "bshd"],
-                       "causal": [False, True]}),
-    (attention_node, {"kind": FLOATS, "layout": ["bhsd", "bshd"]}),
-    (softmax, {"kind": FLOATS, **LAYOUTS}),
+    (limited, {"kind": FLOATS}),
+    (small_floats, {"kind": ["E4M3", "E5M2"], "other": ["E4M3", "E5M2"]}),
+    (cast, {"kind": FLOATS + ["I8", "I32", "E4M3", "E5M2"],
+            "to": FLOATS + ["I32"]}),
     (norm, {"kind": FLOATS, "mode": NORMS, **LAYOUTS,
             "trains": [False, True]}),
     (batch_norm_parts, {"kind": ["S", "F16", "BF16"], **LAYOUTS}),
     (resample, {"kind": FLOATS, "mode": OLD_MODE, "shape": POOLS, **LAYOUTS,
                 **BLENDS}),
+    (resample, {"kind": ["S", "D"], "mode": OLD_MODE, "shape": [
+        ((3, 3), ((0, 2), (1, 0)), (2, 2))], "layout": [NCHW],
+                "scalars": [(1, 0)]}),
     (cuda_graph, {}),
     (refuses, {}),
 ]

@@ -22,15 +22,20 @@ def taps(image, sizes, window, padding, strides, dilations):
             for a, d, n, s in zip(at, dilations, sizes, strides))
 
 
+def ends(padding):
+    """Before and after, which may differ."""
+    return [p if isinstance(p, tuple) else (p, p) for p in padding]
+
+
 def padded(x, padding, value=0.0):
-    return numpy.pad(x, [(0, 0), (0, 0)] + [(p, p) for p in padding],
+    return numpy.pad(x, [(0, 0), (0, 0)] + ends(padding),
                      constant_values=value)
 
 
 def outside(sizes, window, padding, strides, dilations):
     """How large a result is."""
-    return tuple((n + 2 * p - (d * (k - 1) + 1)) // s + 1 for n, k, p, s, d
-                 in zip(sizes, window, padding, strides, dilations))
+    return tuple((n + sum(p) - (d * (k - 1) + 1)) // s + 1 for n, k, p, s, d
+                 in zip(sizes, window, ends(padding), strides, dilations))
 
 
 def convolve(x, w, padding, strides, dilations, groups, flips):
@@ -71,7 +76,7 @@ def convolve_slopes(x, w, dy, padding, strides, dilations, groups, flips):
             dw[here] = numpy.tensordot(dy[:, of_k], image[where][:, of_c],
                                        (along, along))
     inside = (slice(None), slice(None)) + tuple(
-        slice(p, p + n) for p, n in zip(padding, x.shape[2:]))
+        slice(p, p + n) for (p, _), n in zip(ends(padding), x.shape[2:]))
     if flips:
         dw = dw[(slice(None), slice(None)) + (slice(None, None, -1),) * (
             dw.ndim - 2)]
@@ -729,6 +734,97 @@ def transform_ex(dnn, kind, scalars):
                alpha, beta)
 
 
+SPECIAL = [numpy.nan, numpy.inf, -numpy.inf, 0.0, -0.0, 3e38, -3e38, 1e-30, 1]
+
+
+def special_activation(dnn, kind, mode, keep):
+    """NaN, infinities, what is largest and smallest."""
+    number, coefficient, how = ACTIVATIONS[mode]
+    with numpy.errstate(over="ignore"):
+        x = Memory(numpy.array(SPECIAL).reshape(1, 1, 1, -1), kind)
+    y, made = dnn.output(x.sizes, kind), dnn.new("Activation")
+    dnn.plain("SetActivationDescriptor", made, number, int(keep), coefficient)
+    dnn.plain("SetActivationDescriptorSwishBeta", made, coefficient)
+    dnn("ActivationForward", made, scalar(kind, 1), x, scalar(kind, 0), y)
+    with numpy.errstate(all="ignore"):
+        expected = how(x.values, coefficient)
+    if mode == "swish":
+        expected[0, 0, 0, 2] = numpy.nan  # -inf * 0
+    if "relu" in mode:
+        expected[0, 0, 0, 0] = numpy.nan if keep else 0
+    got = y.get().ravel()
+    for value, one, other in zip(SPECIAL, got, expected.ravel()):
+        dnn.judge.same("of %g" % value, bool(
+            one == other or numpy.isnan(one) and numpy.isnan(other) or
+            abs(one - other) <= y.number.unit * abs(other)), True)
+
+
+def special_softmax(dnn, kind, algorithm, mode):
+    """Minus infinity has no part; numbers far apart."""
+    x = Memory(numpy.array([[-numpy.inf, 0, 1], [-1e4, 1e4, 0],
+                            [5e4, 5e4, -5e4]]).reshape(3, 3, 1, 1), kind)
+    y = dnn.output(x.sizes, kind)
+    dnn("SoftmaxForward", algorithm, mode, scalar(kind, 1), x, scalar(kind, 0),
+        y)
+    with numpy.errstate(all="ignore"):
+        expected = y.number.round(softmax(x.values, algorithm, (1,)))
+    got = y.get()
+    finite = numpy.isfinite(expected)
+    dnn.judge.same("what is finite", numpy.isfinite(got), finite)
+    dnn.judge.near("y", got[finite], expected[finite], y.number.allowed())
+
+
+def special_operands(dnn, kind, op, keep):
+    """The less and the larger of two, of which one is NaN."""
+    a = Memory(numpy.array([numpy.nan, 1, numpy.nan, -numpy.inf, 2]).reshape(
+        1, 1, 1, 5), kind)
+    b = Memory(numpy.array([1, numpy.nan, numpy.nan, 3, numpy.inf]).reshape(
+        1, 1, 1, 5), kind)
+    c, how = dnn.output(a.sizes, kind), dnn.new("OpTensor")
+    dnn.plain("SetOpTensorDescriptor", how, op, TYPES[WIDE[kind]], int(keep))
+    one, zero = scalar(kind, 1), scalar(kind, 0)
+    dnn("OpTensor", how, one, a, one, b, zero, c)
+    pick = {2: (numpy.fmin, numpy.minimum), 3: (numpy.fmax, numpy.maximum)}
+    dnn.judge.same("c", numpy.nan_to_num(c.get(), nan=77), numpy.nan_to_num(
+        pick[op][keep](a.values, b.values), nan=77))
+
+
+def special_extremes(dnn, kind, op, keep):
+    """Least and largest of numbers with NaN among them."""
+    a = Memory(numpy.array([[numpy.nan, 1, -2], [1, numpy.nan, 3],
+                            [numpy.inf, 0, -numpy.inf]]).reshape(3, 3, 1, 1),
+               kind)
+    c, how = dnn.output((3, 1, 1, 1), kind), dnn.new("ReduceTensor")
+    dnn.plain("SetReduceTensorDescriptor", how, op, TYPES[WIDE[kind]],
+              int(keep), 0, 0)
+    room = dnn.room(4096)
+    dnn("ReduceTensor", how, None, ctypes.c_size_t(0), room,
+        ctypes.c_size_t(4096), scalar(kind, 1), a, scalar(kind, 0), c)
+    values = abs(a.values) if op == 4 else a.values
+    pick = {2: (numpy.min, numpy.nanmin)}.get(op, (numpy.max, numpy.nanmax))
+    expected = pick[not keep](values, 1).ravel()
+    got = c.get().ravel()
+    dnn.judge.same("c", numpy.nan_to_num(got, nan=77),
+                   numpy.nan_to_num(expected, nan=77))
+
+
+def vectors(dnn):
+    """Four channels, or 32, next to each other."""
+    for code, of in ((5, 4), (8, 32)):
+        sizes = (2, 2 * of, 3, 2)
+        x, y = dnn.tensor(sizes, "I8"), dnn.output(sizes, "I8")
+        turned = dnn.new("Tensor")
+        dnn.plain("SetTensor4dDescriptor", turned, 2, code, *sizes)
+        dnn("TransformTensor", scalar("S", 1), x, scalar("S", 0), turned,
+            y.device)
+        expected = x.values.reshape(2, 2, of, 3, 2).transpose(0, 1, 3, 4, 2)
+        dnn.judge.same("y", y.get().ravel(), expected.ravel())
+        back = dnn.output(sizes, "I8")
+        dnn("TransformTensor", scalar("S", 1), turned, y.device,
+            scalar("S", 0), back)
+        dnn.judge.same("and back", back.get(), x.values)
+
+
 # Channels, groups, whether the filter is turned; strides, dilations, padding.
 PLAIN = (3, 1, False, (1, 1, 1), (1, 1, 1), (1, 0, 1))
 SIZES = [PLAIN, (4, 2, False, (2, 1, 1), (1, 1, 1), (0, 1, 0)),
@@ -775,4 +871,12 @@ FAMILIES = [
                      "indices": [1]}),
     (plain_tensor, {"kind": FLOATS, **LAYOUTS, **BLENDS}),
     (transform_ex, {"kind": FLOATS, **BLENDS}),
+    (special_activation, {"kind": FLOATS, "mode": ACTIVATIONS,
+                          "keep": [False, True]}),
+    (special_softmax, {"kind": FLOATS, "algorithm": [1, 2], "mode": [0, 1]}),
+    (special_operands, {"kind": FLOATS, "op": [2, 3],
+                        "keep": [False, True]}),
+    (special_extremes, {"kind": FLOATS, "op": [2, 3, 4],
+                        "keep": [False, True]}),
+    (vectors, {}),
 ]

@@ -325,9 +325,8 @@ def ctc(dnn, setter, softmax, on_device, algorithm, layout):
     by = numpy.zeros(x.sizes)
     for b in range(batch):
         one = activations[:used[b], b]
-        by[:used[b], b] = slopes(
-            lambda a: loss(probabilities(a), LABELS[b]),  # pylint: disable=cell-var-from-loop
-            1, one)[0]
+        by[:used[b], b] = slopes(lambda a, labels=LABELS[b]: loss(
+            probabilities(a), labels), 1, one)[0]
     dnn.judged("dx", dx, by)
 
 

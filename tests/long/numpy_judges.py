@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Our cuBLAS, cuBLASLt, cuDNN, cuFFT, cuSOLVER and cuSPARSE against numpy, scipy.
+"""Our cuBLAS, cuBLASLt, cuDNN, cuFFT, cuSOLVER and cuSPARSE against numpy and
+scipy.
 
 usage: numpy_judges.py [--build DIR] [--target gfx1100] [--rocm SUITE] [--rest]
                        [LIBRARY ...]
@@ -7,7 +8,7 @@ usage: numpy_judges.py [--build DIR] [--target gfx1100] [--rocm SUITE] [--rest]
 Each function is called through ctypes on the emulated GPU, over types, shapes,
 transposes, strides and batches, and what it leaves is compared with scipy's
 function for the same (its BLAS and LAPACK, its sparse matrices, its
-transforms). numpy and scipy come from PyPI into build/packages-judges (0.2 GB).
+transforms), cuDNN with what NVIDIA's documentation defines. numpy and scipy come from PyPI into build/packages-judges (0.2 GB).
 Prints what fails, and how many of the functions that docs/library-support.md
 says the host answers were called; --rest names the others. With --rocm
 unstable, say, ROCm's libraries of that Debian suite compute what they can, on
