@@ -218,6 +218,44 @@ def convolution_bias_relu(dnn, kind, layout, clips):
     dnn.judged("y", y, expected, loose=2)
 
 
+def convolution_and_more(dnn, kind, layout):
+    """y = swish(alpha conv(x) + beta z + bias), z of the result's sizes."""
+    image, window, geometry = geometry_of(SIZES[1], 2)
+    x, w, bias = matrices(dnn, kind, image, window, (1, window[0], 1, 1),
+                          layout=layout)
+    plain = convolve(x.values, w.values, *geometry)
+    z, y = dnn.tensor(plain.shape, kind, layout), dnn.output(
+        plain.shape, kind, layout)
+    g = Graph(dnn)
+    between = [g.virtual(plain.shape, WIDE[kind]) for _ in range(3)]
+    g.operation("CONVOLUTION_FORWARD", ALPHA=1, BETA=0, X=g.tensor(x),
+                W=g.tensor(w), Y=between[0],
+                CONV_DESC=of_convolution(g, kind, geometry))
+    g.pointwise(0, between[0], between[1], g.tensor(z), kind=kind,
+                alphas=(1.5, -0.5))
+    g.pointwise(0, between[1], between[2], g.tensor(bias), kind=kind)
+    g.pointwise(106, between[2], g.tensor(y), kind=kind)
+    g.run()
+    total = 1.5 * plain - 0.5 * z.values + bias.values
+    dnn.judged("y", y, total * sigmoid(total), loose=2)
+
+
+def convolution_of_integers(dnn, result, layout):
+    """Summed in 32 bits, and scaled."""
+    image, window, geometry = geometry_of(SIZES[0], 2)
+    x, w = matrices(dnn, "I8", image, window, layout=layout)
+    plain = convolve(x.values, w.values, *geometry)
+    y = dnn.output(plain.shape, result, layout)
+    g = Graph(dnn)
+    between = g.virtual(plain.shape, "I32")
+    g.operation("CONVOLUTION_FORWARD", ALPHA=1, BETA=0, X=g.tensor(x),
+                W=g.tensor(w), Y=between,
+                CONV_DESC=of_convolution(g, "I8", geometry))
+    g.pointwise(1, between, g.tensor(y), g.number(0.25))
+    g.run()
+    dnn.judged("y", y, 0.25 * plain)
+
+
 def leaky(x):
     return numpy.where(x.real > 0.75, 0.75, numpy.where(
         x.real > -0.5, x, -0.5 + 0.125 * (x + 0.5)))
@@ -745,6 +783,8 @@ FAMILIES = [
                    "layout": [NCHW, NHWC], **BLENDS}),
     (convolution_bias_relu, {"kind": FLOATS, **LAYOUTS,
                              "clips": [False, True]}),
+    (convolution_and_more, {"kind": FLOATS, **LAYOUTS}),
+    (convolution_of_integers, {"result": ["S", "F16", "D"], **LAYOUTS}),
     (binary, {"kind": FLOATS, "mode": BINARY, "sizes": ONES, **LAYOUTS}),
     (scaled, {"kind": FLOATS, "mode": [0, 1, 9]}),
     (unary, {"kind": FLOATS, "mode": UNARY, **LAYOUTS}),
@@ -773,7 +813,7 @@ FAMILIES = [
                       "largest": [14]}),
     (matmul, {"kind": FLOATS, "sizes": [
         ((1, 1), 4, 5, 6), ((3, 3), 1, 7, 2), ((3, 1), 4, 3, 9),
-        ((1, 2), 4, 3, 1)], "transposed": [False, True],
+        ((1, 2), 4, 3, 1), ((2, 2), 70, 90, 150)], "transposed": [False, True],
               "layout": [NCHW, GAPS]}),
     (limited, {"kind": FLOATS}),
     (small_floats, {"kind": ["E4M3", "E5M2"], "other": ["E4M3", "E5M2"]}),

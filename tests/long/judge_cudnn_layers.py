@@ -829,7 +829,8 @@ def vectors(dnn):
 PLAIN = (3, 1, False, (1, 1, 1), (1, 1, 1), (1, 0, 1))
 SIZES = [PLAIN, (4, 2, False, (2, 1, 1), (1, 1, 1), (0, 1, 0)),
          (4, 4, True, (1, 2, 1), (1, 2, 2), (2, 1, 1)),
-         (2, 1, True, (3, 2, 2), (2, 1, 1), (2, 2, 0))]
+         (2, 1, True, (3, 2, 2), (2, 1, 1), (2, 2, 0)),
+         (96, 4, False, (1, 1, 1), (1, 1, 1), (1, 1, 0))]
 LAYOUTS = {"layout": [NCHW, NHWC, GAPS]}
 BLENDS = {"scalars": SCALARS}
 # A window, its padding, its strides.
