@@ -110,19 +110,6 @@ Status CheckLayout(const Layout& layout);
 inline bool IsFloat8(DataType type) {
   return type == cublas::kR8E4M3 || type == cublas::kR8E5M2;
 }
-// If it is not told, D's but for these: of 8-bit integers that of alpha
-// (cublasLt.h); of products of floats of 8 or 4 bits, unless D's is of 16, C's
-// if that is f16, else bfloat16 (the tables of cublasLtMatmul).
-inline DataType BiasType(const MatmulDesc& desc, const Layout& a,
-                         const Layout& c, const Layout& d) {
-  if (desc.bias_type >= 0) return static_cast<DataType>(desc.bias_type);
-  if (d.type == cublas::kR8I) return desc.scale;
-  const bool narrow = IsFloat8(a.type) || a.type == cublas::kR4E2M1;
-  if (!narrow || d.type == cublas::kR16F || d.type == cublas::kR16BF) {
-    return d.type;
-  }
-  return c.type == cublas::kR16F ? cublas::kR16F : cublas::kR16BF;
-}
 inline DataType AuxType(const MatmulDesc& desc, const Layout& d) {
   return desc.aux_type >= 0 ? static_cast<DataType>(desc.aux_type) : d.type;
 }

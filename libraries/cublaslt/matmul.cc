@@ -92,9 +92,7 @@ struct Job {
     return cublas::Load(desc.scale, betas,
                         desc.pointer_mode == kDeviceVector ? row : 0);
   }
-  DataType BiasType() const {
-    return cublaslt::BiasType(desc, layouts.a, layouts.c, layouts.d);
-  }
+  DataType BiasType() const { return cublaslt::BiasType(desc, layouts); }
   DataType AuxType() const { return cublaslt::AuxType(desc, layouts.d); }
   bool Has(std::uint32_t bits) const { return cublaslt::Has(desc, bits); }
 };

@@ -326,7 +326,7 @@ class Doing {
     }
     f.bias = desc_.bias;
     f.bias_batch = desc_.bias_stride;
-    f.bias_type = BiasType(desc_, l_.a, l_.c, l_.d);
+    f.bias_type = BiasType(desc_, l_);
     if (Has(desc_, kAux | kDRelu | kDGelu)) {
       f.aux = {
           desc_.aux, 1, desc_.aux_ld, desc_.aux_stride, AuxType(desc_, l_.d),
@@ -370,7 +370,7 @@ class Doing {
     }
     r.sums = const_cast<void*>(desc_.bias);
     r.sums_batch = desc_.bias_stride;
-    r.sums_type = BiasType(desc_, l_.a, l_.c, l_.d);
+    r.sums_type = BiasType(desc_, l_);
     r.batches = batches_;
     constexpr Index kMost = 65535;
     if (r.rows > (Index{1} << 31) - 1) return false;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "libraries/cublas/reflect.h"
+#include "libraries/cusolver/scaling.h"
 #include "libraries/cusolver/spectrum.h"
 
 namespace cerberus::libraries::cusolver {
@@ -278,15 +279,7 @@ template <typename T>
 int OwnGeneral(Index n, T* a, Index lda, std::complex<Real<T>>* w,
                std::complex<Real<T>>* left, Index ld_left,
                std::complex<Real<T>>* right, Index ld_right) {
-  Real<T> scale = 0;
-  const auto for_all = [&](const auto& with) {
-    for (Index j = 0; j < n; ++j) {
-      for (Index i = 0; i < n; ++i) with(a[i + j * lda]);
-    }
-  };
-  for_all([&](T v) { scale = std::max<Real<T>>(scale, cublas::AbsSum(v)); });
-  if (scale == 0) scale = 1;
-  for_all([&](T& v) { v = Div(v, T(scale)); });
+  const Real<T> scale = DivideByLargest(n, n, a, lda);
   Schur<Real<T>> schur(n, a, lda);
   const int info = schur.Run();
   for (Index i = 0; i < n; ++i) w[i] = schur.h(i, i);

@@ -8,6 +8,7 @@
 
 #include "libraries/cublas/reflect.h"
 #include "libraries/cusolver/factor.h"
+#include "libraries/cusolver/scaling.h"
 #include "libraries/cusolver/spectrum.h"
 
 namespace cerberus::libraries::cusolver {
@@ -30,18 +31,6 @@ class Dense {
   Index rows_;
   std::vector<T> values_;
 };
-
-// By what the elements of a matrix that lies together are divided, so that
-// their squares are numbers.
-template <typename T>
-Real<T> LargestOr1(Index m, Index n, const T* a) {
-  Real<T> largest = 0;
-  for (Index i = 0; i < m * n; ++i) {
-    const Real<T> size = cublas::AbsSum(a[i]);
-    largest = std::max(largest, size);
-  }
-  return largest > 0 ? largest : Real<T>(1);
-}
 
 // The columns (u, v) times J = (c, s; -conj(s), c), c real, which makes the
 // Hermitian (p, x; conj(x), q) diagonal as J^H … J.
@@ -125,10 +114,7 @@ int JacobiHermitian(Fill fill, Index n, T* a, Index lda, Real<T>* w) {
       h(j, i) = ConjOf(h(i, j));
     }
   }
-  const Real<T> scale = LargestOr1<T>(n, n, h.column(0));
-  for (Index j = 0; j < n; ++j) {
-    for (Index i = 0; i < n; ++i) h(i, j) = Div(h(i, j), T(scale));
-  }
+  const Real<T> scale = DivideByLargest(n, n, h.column(0), n);
   const bool done = Diagonalize(n, h, vectors);
   std::vector<Real<T>> values(static_cast<std::size_t>(n));
   for (Index j = 0; j < n; ++j) {
@@ -230,12 +216,9 @@ void Complete(Index m, Index rank, Index columns, Dense<T>& u) {
 template <typename T>
 int JacobiSingular(bool all, Index m, Index n, Dense<T>& a, Real<T>* s,
                    Dense<T>& u, Dense<T>& v) {
-  const Real<T> scale = LargestOr1<T>(m, n, a.column(0));
+  const Real<T> scale = DivideByLargest(m, n, a.column(0), m);
   Dense<T> turned(n, n);
-  for (Index j = 0; j < n; ++j) {
-    turned(j, j) = T(1);
-    for (Index i = 0; i < m; ++i) a(i, j) = Div(a(i, j), T(scale));
-  }
+  for (Index j = 0; j < n; ++j) turned(j, j) = T(1);
   const bool done = Orthogonalize(m, n, a, turned);
   std::vector<Real<T>> falling(static_cast<std::size_t>(n));
   for (Index j = 0; j < n; ++j) {

@@ -18,27 +18,11 @@ struct Group {
 };
 thread_local Group group;
 
-// Makes a communicator's context current for as long as it lives.
-class Current {
- public:
-  explicit Current(const Communicator& c) : driver_(*c.driver) {
-    driver_.context(&before_);
-    driver_.set_context(c.context);
-  }
-  ~Current() { driver_.set_context(before_); }
-  Current(const Current&) = delete;
-  Current& operator=(const Current&) = delete;
-
- private:
-  const Driver& driver_;
-  Context before_ = nullptr;
-};
-
 // What one stream does in a group: all its parts are brought before it waits
 // for any, so that two ranks may send to each other.
 Status Hand(std::vector<Operation> operations) {
   const Communicator& c = *operations.front().communicator;
-  const Current current(c);
+  const Current current(*c.driver, c.context);
   Work work(*c.driver, operations.front().stream);
   struct Task {
     std::shared_ptr<Clique> clique;

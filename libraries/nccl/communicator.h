@@ -45,6 +45,22 @@ struct Communicator {
   std::set<std::shared_ptr<void*>> windows;
 };
 
+// Makes a context current for as long as it lives.
+class Current {
+ public:
+  Current(const Driver& driver, Context context) : driver_(driver) {
+    driver_.context(&before_);
+    driver_.set_context(context);
+  }
+  ~Current() { driver_.set_context(before_); }
+  Current(const Current&) = delete;
+  Current& operator=(const Current&) = delete;
+
+ private:
+  const Driver& driver_;
+  Context before_ = nullptr;
+};
+
 // A call that is to be done: at once, or with the group that is open in this
 // thread.
 struct Operation {

@@ -208,13 +208,8 @@ Status Join(Communicator** out, int size, const UniqueId& id, int rank) {
         CliqueOf(board->folder(), size, board->Read("join", rank, seats));
     board->Finish("join", rank, seats);
     if (clique == nullptr) return Fail(kInvalidUsage, "sizes differ");
-    Context before = nullptr;
-    driver->context(&before);
-    driver->set_context(context);
-    const std::string name(id.bytes + sizeof kMagic, kNameLength);
-    const Status status = Make(clique, name, rank, out);
-    driver->set_context(before);
-    return status;
+    const Current current(*driver, context);
+    return Make(clique, {id.bytes + sizeof kMagic, kNameLength}, rank, out);
   });
 }
 
@@ -312,26 +307,15 @@ Status Split(Communicator* c, int color, int key, Communicator** out) {
     const std::shared_ptr<Clique> made = clique->Split(number, rank, &members);
     if (made == nullptr) return kSuccess;
     const auto place = std::find(members.begin(), members.end(), rank);
-    Context before = nullptr;
-    driver->context(&before);
-    driver->set_context(context);
-    const Status status =
-        Make(made, name, static_cast<int>(place - members.begin()), out);
-    driver->set_context(before);
-    return status;
+    const Current current(*driver, context);
+    return Make(made, name, static_cast<int>(place - members.begin()), out);
   });
 }
 
-// A new communicator of ranks that have one already and of others: they meet by
-// an id that follows from its name.
-Status JoinAnew(const Communicator& c, Communicator** out, int size,
-                const std::string& how, int rank) {
-  Context before = nullptr;
-  c.driver->context(&before);
-  c.driver->set_context(c.context);
-  const Status status = Join(out, size, IdOf(NameFrom(c.name + how)), rank);
-  c.driver->set_context(before);
-  return status;
+// By what a communicator's ranks meet, and others who are told, to make a new
+// one. None of them need ask the others.
+UniqueId NextId(const Communicator& c, const std::string& how) {
+  return IdOf(NameFrom(c.name + how));
 }
 
 constexpr int kShrinkAbort = 1;  // NCCL_SHRINK_ABORT
@@ -361,12 +345,13 @@ Status Shrink(Communicator* c, const int* excluded, int count,
   for (const int rank : without) how += "." + std::to_string(rank);
   const auto before =
       std::distance(without.begin(), without.lower_bound(c->rank));
-  return JoinAnew(*c, out, c->size - count, how,
-                  c->rank - static_cast<int>(before));
+  const Current current(*c->driver, c->context);
+  return Join(out, c->size - count, NextId(*c, how),
+              c->rank - static_cast<int>(before));
 }
 
-std::string NextGrowth(const Communicator& c) {
-  return ".grow." + std::to_string(c.growths);
+UniqueId NextGrowth(const Communicator& c) {
+  return NextId(c, ".grow." + std::to_string(c.growths));
 }
 // Of a communicator of the host's that is there.
 Status CheckGrowing(const Communicator* c) {
@@ -389,13 +374,13 @@ Status Grow(Communicator* c, int size, const UniqueId* id, int rank,
                 "a rank that is there keeps its number (-1), "
                 "and others are to come");
   }
-  const UniqueId own = IdOf(NameFrom(c->name + NextGrowth(*c)));
+  const UniqueId own = NextGrowth(*c);
   if (id != nullptr && std::memcmp(id, &own, sizeof own) != 0) {
     return Fail(kInvalidArgument, "the id is not of ncclCommGetUniqueId");
   }
-  const std::string how = NextGrowth(*c);
   ++c->growths;
-  return JoinAnew(*c, out, size, how, c->rank);
+  const Current current(*c->driver, c->context);
+  return Join(out, size, own, c->rank);
 }
 
 // ncclSimInfo_t, and what says that it is one.
@@ -624,7 +609,7 @@ NCCL_API Status ncclCommShrink(Communicator* c, int* excluded, int count,
 }
 NCCL_API Status ncclCommGetUniqueId(const Communicator* c, UniqueId* id) {
   if (const Status bad = CheckGrowing(c)) return bad;
-  return Tell(c, id, IdOf(NameFrom(c->name + NextGrowth(*c))));
+  return Tell(c, id, NextGrowth(*c));
 }
 NCCL_API Status ncclCommGrow(Communicator* c, int size, const UniqueId* id,
                              int rank, Communicator** out, const void*) {

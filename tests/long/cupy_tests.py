@@ -8,7 +8,6 @@ source package, which comes from PyPI, with CuPy, into build/packages-cupy-tests
 (1.5 GB). What fails is printed; a failure that is not in KNOWN, with its reason,
 fails the whole.
 """
-import argparse
 import glob
 import os
 import re
@@ -17,7 +16,7 @@ import sys
 import tarfile
 import time
 
-from jit_packages import ROOT, install
+from jit_packages import ROOT, install, parser_of
 
 VERSION = "14.2.0"
 WHEELS = ["cupy-cuda13x==" + VERSION, "numpy==2.4.6", "scipy", "pytest",
@@ -65,10 +64,7 @@ def tests_of(python, packages):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--build", default=os.path.join(ROOT, "build",
-                                                        "release"))
+    parser = parser_of(__doc__)
     parser.add_argument("--target", default="gfx1100")
     parser.add_argument("folders", nargs="*", metavar="FOLDER")
     args = parser.parse_args()

@@ -482,11 +482,17 @@ def install(folder, wheels):
     return python
 
 
-def main():
+def parser_of(doc):
+    """Of a program that has that text and runs what was built."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+        description=doc, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--build", default=os.path.join(ROOT, "build",
                                                         "release"))
+    return parser
+
+
+def main():
+    parser = parser_of(__doc__)
     parser.add_argument("--packages",
                         default=os.path.join(ROOT, "build", "packages"))
     parser.add_argument("--targets", default="gfx1100,gfx942")

@@ -1,30 +1,25 @@
 """What the judges of our libraries share: numpy's arrays on the device, calls
 through ctypes, and what is compared."""
 import ctypes
+import functools
 import traceback
 
 import numpy
 
+import device
+
 TYPES = {"S": numpy.float32, "D": numpy.float64, "C": numpy.complex64,
          "Z": numpy.complex128}
 
-_driver = None
+
+@functools.cache
+def gpu():
+    return device.Device()
 
 
 def driver(name, *args):
     """A function of libcuda that must not fail."""
-    global _driver
-    if _driver is None:
-        _driver = ctypes.CDLL("libcuda.so.1")
-        context = ctypes.c_void_p()
-        device = ctypes.c_int()
-        driver("cuInit", 0)
-        driver("cuDeviceGet", ctypes.byref(device), 0)
-        driver("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
-        driver("cuCtxSetCurrent", context)
-    status = getattr(_driver, name)(*args)
-    if status != 0:
-        raise RuntimeError("%s answers %d" % (name, status))
+    gpu().call(name, *args)
 
 
 def numbers(random, dtype, *shape):
@@ -40,25 +35,18 @@ class Device:
     def __init__(self, array):
         self.dtype, self.shape = array.dtype, array.shape
         self.order = "F" if array.flags.f_contiguous else "C"
-        data = array.tobytes("A")
-        self.size = len(data)
-        self.pointer = ctypes.c_uint64()
-        driver("cuMemAlloc_v2", ctypes.byref(self.pointer),
-               ctypes.c_size_t(max(self.size, 1)))
-        driver("cuMemcpyHtoD_v2", self.pointer, data,
-               ctypes.c_size_t(self.size))
+        # There is no memory of no bytes.
+        self.memory = (gpu().array(array.ravel(self.order)) if array.size
+                       else gpu().empty(1, array.dtype))
+        self.pointer = self.memory.address
 
     def get(self):
         """As it is there now, once all work is done."""
-        driver("cuCtxSynchronize")
-        data = ctypes.create_string_buffer(max(self.size, 1))
-        driver("cuMemcpyDtoH_v2", data, self.pointer,
-               ctypes.c_size_t(self.size))
-        return numpy.frombuffer(data.raw[:self.size], self.dtype).reshape(
-            self.shape, order=self.order).copy(self.order)
+        return self.memory.host()[:numpy.prod(self.shape, dtype=int)].reshape(
+            self.shape, order=self.order)
 
     def __del__(self):
-        _driver.cuMemFree_v2(self.pointer)
+        gpu().driver.cuMemFree_v2(self.pointer)
 
 
 def pointers(devices):

@@ -17,11 +17,11 @@ import scipy.linalg.lapack
 
 import judge_cusolver_sparse
 from judge import TYPES, Device, Library, numbers, pointers
+from judge_numbers import NUMBERS, REAL
 
-REAL = {"S": "S", "D": "D", "C": "S", "Z": "D"}
 COMPLEX = {"S": "C", "D": "Z", "C": "C", "Z": "Z"}
-KINDS = {numpy.dtype("f4"): 0, numpy.dtype("f8"): 1, numpy.dtype("c8"): 4,
-         numpy.dtype("c16"): 5}  # cudaDataType
+KINDS = {NUMBERS[letter].dtype: NUMBERS[letter].code
+         for letter in TYPES}  # cudaDataType
 NO_TRANSPOSE, TRANSPOSE, CONJUGATE = 0, 1, 2
 LEFT, RIGHT = 0, 1
 ALL, BY_INDEX, BY_VALUE = 1001, 1002, 1003  # cusolverEigRange_t

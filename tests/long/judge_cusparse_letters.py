@@ -8,13 +8,15 @@ import scipy.linalg
 import scipy.sparse
 
 from judge import TYPES, Device, numbers
+from judge_numbers import NUMBERS
 
 ZERO_PIVOT = 9
 N, T, C = 0, 1, 2
 ROWS, COLUMNS = 0, 1
 LOWER, UPPER = 0, 1
 NON_UNIT, UNIT = 0, 1
-NUMBERS = {"H": 2, "S": 0, "D": 1, "C": 4, "Z": 5}
+CODES = {"H": NUMBERS["F16"].code,
+         **{letter: NUMBERS[letter].code for letter in TYPES}}
 ALL_TYPES = {"H": numpy.float16, **TYPES}
 
 
@@ -169,7 +171,7 @@ def gemmi(s, letter):
 
 
 def csrmv_ex(s, letter, op, base):
-    dtype, number = TYPES[letter], NUMBERS[letter]
+    dtype, number = TYPES[letter], CODES[letter]
     a = matrix(s, letter, (8, 6))
     full = turned(a.toarray(), op)
     x, y = (numbers(s.random, dtype, n) for n in full.shape[::-1])
@@ -489,7 +491,7 @@ def csr2csc(s, letter, base, action):
     dtype, shape = ALL_TYPES[letter], (7, 5)
     a = matrix(s, letter, shape)
     c = [room(a.nnz, dtype), room(6), room(a.nnz)]
-    args = [*shape, a.nnz, *parts(a, base, dtype), *c, NUMBERS[letter], action,
+    args = [*shape, a.nnz, *parts(a, base, dtype), *c, CODES[letter], action,
             base, 1]
     s("Csr2cscEx2", *args, s.buffer("Csr2cscEx2_bufferSize", *args))
     expected = scipy.sparse.csc_array(a.astype(dtype if letter != "H" else

@@ -5,6 +5,8 @@ import collections
 
 import numpy
 
+from device import from_type, to_type
+
 
 BFLOAT16 = "bfloat16"
 
@@ -51,8 +53,7 @@ class Number:
         if self.values is None:
             return x.astype(self.dtype)
         if self.values is BFLOAT16:
-            bits = x.astype(numpy.float32).view(numpy.uint32)
-            rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16
+            rounded = to_type(x, "bf16").reshape(x.shape)
             return numpy.where(numpy.isnan(x), 0x7fff,
                                rounded).astype(self.dtype)
         # The positive ones ascend; of two as near, the even one.
@@ -73,8 +74,7 @@ class Number:
             parts = self.part.decode(parts.reshape(memory.shape + (2,)))
             return parts[..., 0] + 1j * parts[..., 1]
         if self.values is BFLOAT16:
-            return (memory.astype(numpy.uint32) << 16).view(
-                numpy.float32).astype(float)
+            return from_type(memory, "bf16").astype(float)
         if self.values is not None:
             return self.values[memory]
         return memory.astype(complex if self.complex else float)
@@ -117,12 +117,19 @@ REAL = {"S": "S", "D": "D", "C": "S", "Z": "D", "F16": "F16", "BF16": "BF16"}
 # their parts, and how far results may be off (judge.near; what is judged has 32
 # bits or 64).
 Precision = collections.namedtuple("Precision", "real complex part factor")
-HALF = Precision(2, 6, NUMBERS["F16"], 4 * 2**13)
-BF16 = Precision(14, 15, NUMBERS["BF16"], 4 * 2**16)
-SINGLE = Precision(0, 4, NUMBERS["S"], 64)
-DOUBLE = Precision(1, 5, NUMBERS["D"], 64)
-INT8 = Precision(3, None, NUMBERS["I8"], 0)
-INT32 = Precision(10, None, NUMBERS["I32"], 0)
+
+
+def _precision(real, of_complex, factor):
+    return Precision(NUMBERS[real].code, of_complex and NUMBERS[of_complex].code,
+                     NUMBERS[real], factor)
+
+
+HALF = _precision("F16", "CF16", 4 * 2**13)
+BF16 = _precision("BF16", "CBF16", 4 * 2**16)
+SINGLE = _precision("S", "C", 64)
+DOUBLE = _precision("D", "Z", 64)
+INT8 = _precision("I8", None, 0)
+INT32 = _precision("I32", None, 0)
 
 
 def store(precision, values):

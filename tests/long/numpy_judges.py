@@ -25,7 +25,7 @@ import time
 
 import rocm_providers
 import rocm_root
-from jit_packages import ROOT, install
+from jit_packages import ROOT, install, parser_of
 
 WHEELS = ["numpy==2.4.6", "scipy==1.17.1"]
 # Library: what its section in docs/library-support.md is called.
@@ -80,10 +80,7 @@ def command(args, python):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--build", default=os.path.join(ROOT, "build",
-                                                        "release"))
+    parser = parser_of(__doc__)
     parser.add_argument("--target", default="gfx1100")
     parser.add_argument("--rocm", metavar="SUITE",
                         choices=["trixie", "unstable"])
